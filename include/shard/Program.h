@@ -1,0 +1,79 @@
+//===- shard/Program.h - What an emitted shared object exports ----*- C -*-===//
+// An object made by `shard-opt --emit=shared` exports `const ShardProgram *shardProgram(void)`.
+// All tables are constant and live as long as the object is loaded. Thread-safe to read.
+//===----------------------------------------------------------------------===//
+#ifndef SHARD_PROGRAM_H
+#define SHARD_PROGRAM_H
+
+#include "shard/Runtime.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SHARD_PROGRAM_ABI_VERSION 1u
+
+/// How a value is cut. It is seen in the shape `view` ([nViewDims], product = its element count);
+/// view dimension i is split over the mesh axes axes[axisStart[i] .. axisStart[i+1]), major first.
+typedef struct ShardProgramSharding {
+  int32_t nViewDims;
+  const int64_t *view;
+  const int32_t *axisStart; // [nViewDims + 1]
+  const int32_t *axes;      // indices into the mesh's axes
+} ShardProgramSharding;
+
+/// An argument or a result of the original function, and its part on each device.
+typedef struct ShardProgramValue {
+  int32_t index;             // of the original function's argument or result
+  const char *name;          // from the model; "" if it has none
+  const char *role;          // weight, input, target, state; "" for results
+  ShardRtElement element;
+  int32_t rank;              // dimensions
+  const int64_t *globalShape; // [rank]
+  const int64_t *localShape;  // [rank]
+  ShardProgramSharding sharding;
+  const void *data;          // whole value when it is a constant of the program, else NULL; row-major
+} ShardProgramValue;
+
+/// A collective or send of the program, for messages.
+typedef struct ShardProgramSite {
+  int32_t site;
+  const char *kind;     // all-reduce, all-gather, ...
+  const char *location; // of the source op
+  const char *cause;
+} ShardProgramSite;
+
+typedef struct ShardProgramStage {
+  int32_t nArguments, nResults;
+  const int32_t *arguments; // [nArguments] indices into ShardProgram.arguments
+  const int32_t *results;   // [nResults] indices into ShardProgram.results
+  /// Bytes of workspace that `run` needs. `dims` NULL: the model has no dynamic extent.
+  size_t (*workspaceBytes)(const int64_t *dims);
+  /// Runs the stage on this rank. args, results: dense row-major local buffers, 64-byte aligned,
+  /// owned by the caller; so is `workspace`. Returns a ShardRtStatus. Every rank calls it once a step.
+  int (*run)(ShardRtContext *context, const int64_t *dims, void *const *args, void *const *results,
+             void *workspace);
+} ShardProgramStage;
+
+typedef struct ShardProgram {
+  uint32_t abiVersion; // SHARD_PROGRAM_ABI_VERSION
+  int32_t nAxes;
+  const char *const *axisNames; // [nAxes] pp, dp, ep, sp, tp or tp.0, tp.1, major first
+  const int64_t *axisSizes;     // [nAxes]
+  int32_t ppAxis;               // index of pp, or -1: one stage
+  int32_t nArguments, nResults, nStages, nSites;
+  const ShardProgramValue *arguments;
+  const ShardProgramValue *results;
+  const ShardProgramStage *stages; // stage k runs on the ranks whose pp coordinate is k
+  const ShardProgramSite *sites;
+} ShardProgram;
+
+typedef const ShardProgram *(*ShardProgramGetter)(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif // SHARD_PROGRAM_H

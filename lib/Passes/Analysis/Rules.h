@@ -1,0 +1,112 @@
+//===- Rules.h - Dimension rules: the one table -------------------*- C -*-===//
+// For every op: its factors (loop dimensions, cut to atoms), where each lies in every operand and
+// result, and what is linear in what. Every pass asks here; a new op is one row in Rules.c's table.
+// Atoms are found over the whole module first: a dimension that any reshape splits is split
+// everywhere the rules tie it to (RULES section 3, "atoms").
+//===----------------------------------------------------------------------===//
+#ifndef SHARD_ANALYSIS_RULES_H
+#define SHARD_ANALYSIS_RULES_H
+
+#include "Sharding.h"
+
+#include "../Core/IR.h"
+
+typedef enum ShardFactorKind {
+  SHARD_FACTOR_PARALLEL,  // in a result
+  SHARD_FACTOR_REDUCTION, // combined away, `combiner`
+  SHARD_FACTOR_GATHER,    // an operand dimension indexed by data: split as mask + partial sum
+  SHARD_FACTOR_WHOLE      // must not be split
+} ShardFactorKind;
+
+typedef struct ShardFactor {
+  int64_t size;
+  int32_t klass;
+  ShardFactorKind kind;
+  ShardCombiner combiner; // REDUCTION; SUM for GATHER
+  int32_t loop;           // linalg iteration dimension it is part of, or -1
+} ShardFactor;
+
+/// A tensor operand or result of an op (a tensor captured by a body's tensor.extract counts as an
+/// operand: then `operandIndex` is -1 and `user` the tensor.extract).
+typedef struct ShardPort {
+  int32_t value;         // index into ShardRules.values
+  int32_t operandIndex;  // of the op, -1 when captured; result number for results
+  MlirOperation user;    // the op itself, or the capturing tensor.extract
+  const int32_t *factors; // [values[value].nAtoms] factor of each atom; -1: on no factor (free unit)
+  bool init;             // destination of a linalg op (outs)
+} ShardPort;
+
+typedef enum ShardOpForm {
+  SHARD_OP_COMPUTE,  // linalg op, arith/math on tensors, tensor.splat/empty, constants
+  SHARD_OP_RESHAPE,  // expand_shape, collapse_shape
+  SHARD_OP_SLICE,    // extract_slice, insert_slice, pad, concat: static offsets
+  SHARD_OP_CALL,     // func.call
+  SHARD_OP_RETURN,
+  SHARD_OP_WHOLE     // no rule: operands and results whole
+} ShardOpForm;
+
+typedef struct ShardOpRule {
+  MlirOperation op;
+  ShardOpForm form;
+  int32_t nFactors;
+  ShardFactor *factors;
+  int32_t nOperands, nResults; // tensor ones only
+  ShardPort *operands, *results;
+  /// Linearity, for partial sums. Bit i of a mask is operands[i].
+  /// `sumMask`: the op is additive and homogeneous in these operands together (add, sub, neg, copy,
+  /// reshape, slice, concat, select's values, float cast): all partial, or replicated ones entered once.
+  /// `scaleMask`: linear in each of these alone, the others being coefficients (mul, div's numerator,
+  /// both sides of a contraction).
+  uint32_t sumMask, scaleMask;
+  bool contraction;  // multiply-accumulate: counted as flops, never repeated on purpose
+  bool cheap;        // no operand data (fill, empty, iota, splat constant): cloned rather than moved
+  bool unusedInit;   // the body does not read outs (elementwise): the init only gives a shape
+  int64_t flops;     // contractions: 2 x product of loop sizes
+  int32_t callee;    // CALL: index into ShardRules.functions, else -1
+} ShardOpRule;
+
+typedef struct ShardValueInfo {
+  MlirValue value;
+  MlirType type;
+  int32_t function;   // index
+  int32_t definition; // op index in the function; -1: block argument
+  int32_t number;     // result or argument number
+  int32_t nAtoms;
+  const ShardAtom *atoms;
+  int64_t bytes;      // whole value
+} ShardValueInfo;
+
+typedef struct ShardFunctionInfo {
+  MlirOperation func;
+  int32_t nArguments, nResults;
+  const int32_t *arguments;     // value index of each argument, -1 when not a tensor
+  int32_t nOps;
+  ShardOpRule *ops;             // top-level ops in IR order, tensor ops only; the return is last
+  int32_t nCalls;               // call sites in the module
+} ShardFunctionInfo;
+
+typedef struct ShardRules {
+  MlirOperation module;
+  ShardArena *arena;
+  int32_t nFunctions;
+  ShardFunctionInfo *functions; // callees before callers
+  int32_t nValues;
+  ShardValueInfo *values;
+  int32_t nClasses;
+  const int64_t *classSizes;    // [nClasses]
+  ShardPointerMap *valueIndex;  // MlirValue.ptr -> value index
+} ShardRules;
+
+/// Analyses every function with a body. Fails, with one diagnostic, on recursion, dynamic shapes or
+/// an op that has neither rule nor lowering. `remarks`: also say which ops are kept whole.
+ShardRules *shardRulesCreate(MlirOperation module, ShardArena *arena, bool remarks);
+int32_t shardRulesFindValue(const ShardRules *rules, MlirValue value); // -1 when not a tensor value
+
+/// The row of the table for an op name, or null. For docs and for import ("is it known?").
+typedef struct ShardOpEntry ShardOpEntry;
+const ShardOpEntry *shardOpEntryFind(MlirStringRef name);
+intptr_t shardOpEntryCount(void);
+const char *shardOpEntryName(intptr_t index);
+const char *shardOpEntrySummary(intptr_t index); // its factors in words, for the reference
+
+#endif // SHARD_ANALYSIS_RULES_H

@@ -1,0 +1,22 @@
+//===- Diagnostics.h - One error a failure, at the op -------------*- C -*-===//
+#ifndef SHARD_CORE_DIAGNOSTICS_H
+#define SHARD_CORE_DIAGNOSTICS_H
+
+#include "mlir-c/IR.h"
+#include "mlir-c/Support.h"
+
+/// Emits one error at `op`'s location (printf form) and returns failure. Text starts lower-case.
+MlirLogicalResult shardEmitError(MlirOperation op, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+MlirLogicalResult shardEmitErrorAt(MlirLocation location, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/// An error with one note below it, at another place. `note` is plain text.
+MlirLogicalResult shardEmitErrorWithNote(MlirLocation location, const char *text,
+                                         MlirLocation noteLocation, const char *note);
+/// Emits a remark. Never fails.
+void shardEmitRemark(MlirOperation op, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void shardEmitWarning(MlirOperation op, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif // SHARD_CORE_DIAGNOSTICS_H
