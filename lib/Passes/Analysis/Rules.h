@@ -52,12 +52,14 @@ typedef struct ShardOpRule {
   ShardFactor *factors;
   int32_t nOperands, nResults; // tensor ones only
   ShardPort *operands, *results;
-  /// Linearity, for partial sums. Bit i of a mask is operands[i].
-  /// `sumMask`: the op is additive and homogeneous in these operands together (add, sub, neg, copy,
-  /// reshape, slice, concat, select's values, float cast): all partial, or replicated ones entered once.
-  /// `scaleMask`: linear in each of these alone, the others being coefficients (mul, div's numerator,
-  /// both sides of a contraction).
-  uint32_t sumMask, scaleMask;
+  /// Linearity, for partial sums: each mask (bit i: operands[i]) is a set of operands in which the op is
+  /// jointly additive and homogeneous, the others being coefficients: {0,1} for add, {0} and {1} for mul,
+  /// {0} for a reshape. A partial result without a split factor means: operands of the smallest set that
+  /// holds the partial ones are consumed partial, and its replicated members enter once (zero except on
+  /// coordinate 0 of the axis). `movement`: only moves data, so that any combiner passes, not only sum.
+  int32_t nLinear;
+  const uint32_t *linear;
+  bool movement;
   bool contraction;  // multiply-accumulate: counted as flops, never repeated on purpose
   bool cheap;        // no operand data (fill, empty, iota, splat constant): cloned rather than moved
   bool unusedInit;   // the body does not read outs (elementwise): the init only gives a shape
@@ -100,6 +102,8 @@ typedef struct ShardRules {
 /// Analyses every function with a body. Fails, with one diagnostic, on recursion, dynamic shapes or
 /// an op that has neither rule nor lowering. `remarks`: also say which ops are kept whole.
 ShardRules *shardRulesCreate(MlirOperation module, ShardArena *arena, bool remarks);
+/// The smallest of op->linear that contains all of `partialOperands`; 0 if none.
+uint32_t shardOpLinearSet(const ShardOpRule *rule, uint32_t partialOperands);
 int32_t shardRulesFindValue(const ShardRules *rules, MlirValue value); // -1 when not a tensor value
 
 /// The row of the table for an op name, or null. For docs and for import ("is it known?").
