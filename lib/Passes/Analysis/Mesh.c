@@ -1,0 +1,157 @@
+//===- Mesh.c - The device mesh -----------------------------------*- C -*-===//
+
+#include "Mesh.h"
+
+#include "../Core/IR.h"
+
+#include "mlir-c/BuiltinAttributes.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+// A degree above this is a mistake, and its products would leave int64.
+#define MAX_DEGREE 1048576
+
+bool shardDegreesParse(const char *text, size_t length, ShardArena *arena, ShardDegrees *out,
+                       const char **outMessage) {
+  static const char *const names[] = {"pp", "dp", "ep", "sp", "tp", "mb"};
+  int64_t *const fields[] = {&out->pp, &out->dp, &out->ep, &out->sp, &out->tp, &out->mb};
+  bool seen[6] = {false};
+  for (int i = 0; i < 6; ++i)
+    *fields[i] = 1;
+  *outMessage = NULL;
+  size_t at = 0;
+  for (;;) {
+    size_t end = at;
+    while (end < length && text[end] != ',')
+      ++end;
+    const char *item = shardArenaCopyString(arena, text + at, end - at);
+    size_t letters = 0;
+    while (item[letters] >= 'a' && item[letters] <= 'z')
+      ++letters;
+    int which = -1;
+    for (int i = 0; i < 6; ++i)
+      if (letters == 2 && strncmp(names[i], item, 2) == 0)
+        which = i;
+    if (item[0] == '\0') {
+      *outMessage = length == 0 ? "the list of degrees is empty; expected for example 'tp2,pp2'"
+                                : shardArenaFormat(arena, "empty degree in '%.*s'", (int)length, text);
+      return false;
+    }
+    if (which < 0) {
+      *outMessage = shardArenaFormat(
+          arena, "unknown axis in degree '%s'; the axes are pp, dp, ep, sp, tp, and mb", item);
+      return false;
+    }
+    const char *digits = item + letters;
+    int64_t value = 0;
+    size_t nDigits = strspn(digits, "0123456789");
+    bool huge = false;
+    for (size_t i = 0; i < nDigits && !huge; ++i) {
+      value = value * 10 + (digits[i] - '0');
+      huge = value > MAX_DEGREE;
+    }
+    if (nDigits == 0 || digits[nDigits] != '\0') {
+      *outMessage = shardArenaFormat(
+          arena, "degree '%s' is not an axis and a positive whole number, as in '%s2'", item,
+          names[which]);
+      return false;
+    }
+    if (huge || value == 0) {
+      *outMessage = shardArenaFormat(arena, "degree '%s' is out of range; expected 1 to %d", item,
+                                     MAX_DEGREE);
+      return false;
+    }
+    if (seen[which]) {
+      *outMessage = shardArenaFormat(arena, "axis '%s' is given twice", names[which]);
+      return false;
+    }
+    seen[which] = true;
+    *fields[which] = value;
+    if (end == length)
+      break;
+    at = end + 1;
+  }
+  int64_t devices = out->pp;
+  const int64_t others[] = {out->dp, out->ep, out->sp, out->tp};
+  for (int i = 0; i < 4; ++i) {
+    devices *= others[i];
+    if (devices > MAX_DEGREE) {
+      *outMessage = shardArenaFormat(arena, "degrees '%.*s' ask for more than %d devices",
+                                     (int)length, text, MAX_DEGREE);
+      return false;
+    }
+  }
+  return true;
+}
+
+int32_t shardMeshFindAxis(const ShardMesh *mesh, const char *name) {
+  for (int32_t i = 0; i < mesh->nAxes; ++i)
+    if (strcmp(mesh->names[i], name) == 0)
+      return i;
+  return -1;
+}
+
+int64_t shardMeshDeviceCount(const ShardMesh *mesh) {
+  int64_t count = 1;
+  for (int32_t i = 0; i < mesh->nAxes; ++i)
+    count *= mesh->sizes[i];
+  return count;
+}
+
+void shardMeshCoordinates(const ShardMesh *mesh, int64_t rank, int64_t *coordinates) {
+  for (int32_t i = mesh->nAxes - 1; i >= 0; --i) {
+    coordinates[i] = rank % mesh->sizes[i];
+    rank /= mesh->sizes[i];
+  }
+}
+
+static MlirOperation findGrid(MlirOperation module) {
+  MlirOperation found = shardModuleLookup(module, mlirStringRefCreateFromCString("mesh"));
+  if (!mlirOperationIsNull(found) && !shardOpIs(found, "shard.grid"))
+    found.ptr = NULL;
+  return found;
+}
+
+bool shardMeshRead(MlirOperation module, ShardArena *arena, ShardMesh *out) {
+  MlirOperation grid = findGrid(module);
+  if (mlirOperationIsNull(grid))
+    return false;
+  MlirAttribute shape = shardOpGetAttribute(grid, "shape");
+  MlirAttribute axes = shardOpGetAttribute(grid, "spmd.axes");
+  if (mlirAttributeIsNull(shape) || !mlirAttributeIsADenseI64Array(shape) ||
+      mlirAttributeIsNull(axes) || !mlirAttributeIsAArray(axes))
+    return false;
+  intptr_t n = mlirDenseArrayGetNumElements(shape);
+  if (n < 1 || n > SHARD_MAX_AXES || mlirArrayAttrGetNumElements(axes) != n)
+    return false;
+  ShardMesh mesh = {.nAxes = (int32_t)n};
+  for (intptr_t i = 0; i < n; ++i) {
+    MlirAttribute name = mlirArrayAttrGetElement(axes, i);
+    mesh.sizes[i] = mlirDenseI64ArrayGetElement(shape, i);
+    if (!mlirAttributeIsAString(name) || mesh.sizes[i] < 1 || mesh.sizes[i] > MAX_DEGREE)
+      return false;
+    MlirStringRef text = mlirStringAttrGetValue(name);
+    mesh.names[i] = shardArenaCopyString(arena, text.data, text.length);
+  }
+  *out = mesh;
+  return true;
+}
+
+void shardMeshWrite(MlirOperation module, const ShardMesh *mesh) {
+  MlirContext context = mlirOperationGetContext(module);
+  MlirOperation old = findGrid(module);
+  if (!mlirOperationIsNull(old))
+    mlirOperationDestroy(old);
+  MlirAttribute names[SHARD_MAX_AXES];
+  for (int32_t i = 0; i < mesh->nAxes; ++i)
+    names[i] = shardAttrString(context, mesh->names[i]);
+  const ShardNamedAttribute attributes[] = {
+      {"sym_name", shardAttrString(context, "mesh")},
+      {"shape", shardAttrI64Array(context, mesh->nAxes, mesh->sizes)},
+      {"spmd.axes", mlirArrayAttrGet(context, mesh->nAxes, names)},
+  };
+  MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(module, 0));
+  shardOpCreate(body, mlirBlockGetFirstOperation(body), mlirOperationGetLocation(module),
+                "shard.grid", 0, NULL, 0, NULL, 3, attributes, 0, NULL);
+}
