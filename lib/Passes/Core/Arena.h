@@ -5,6 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /// Bump allocator. Everything taken from it is freed by shardArenaDestroy at once. Allocation never
 /// returns null: out of memory stops the compiler here, with one message. Thread-compatible.
 typedef struct ShardArena ShardArena;
@@ -30,4 +34,7 @@ void *shardArenaGrow(ShardArena *arena, void *array, size_t count, size_t *capac
 #define SHARD_ARENA_ARRAY(arena, Type, n)                                                          \
   ((Type *)shardArenaAllocateArray((arena), (size_t)(n), sizeof(Type)))
 
+#ifdef __cplusplus
+}
+#endif
 #endif // SHARD_CORE_ARENA_H

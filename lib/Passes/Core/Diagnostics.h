@@ -5,6 +5,10 @@
 #include "mlir-c/IR.h"
 #include "mlir-c/Support.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /// Emits one error at `op`'s location (printf form) and returns failure. Text starts lower-case.
 MlirLogicalResult shardEmitError(MlirOperation op, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -19,4 +23,7 @@ void shardEmitRemark(MlirOperation op, const char *format, ...)
 void shardEmitWarning(MlirOperation op, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+#ifdef __cplusplus
+}
+#endif
 #endif // SHARD_CORE_DIAGNOSTICS_H

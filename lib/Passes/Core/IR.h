@@ -12,6 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /// A named attribute for shardOpCreate.
 typedef struct ShardNamedAttribute {
   const char *name;
@@ -83,4 +87,7 @@ MlirOperation shardOpCloneMapped(MlirOperation op, MlirBlock block, MlirOperatio
 typedef MlirLogicalResult (*ShardOpVisitor)(void *user, MlirOperation op);
 MlirLogicalResult shardWalk(MlirOperation root, const char *name, ShardOpVisitor visit, void *user);
 
+#ifdef __cplusplus
+}
+#endif
 #endif // SHARD_CORE_IR_H

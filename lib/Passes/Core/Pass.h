@@ -15,6 +15,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /// One run of a pass on one op. The arena dies with the run.
 typedef struct ShardPassRun {
   MlirContext context;
@@ -53,9 +57,20 @@ typedef struct ShardPassInfo {
   size_t nOptions;
   const ShardOption *options;
   MlirLogicalResult (*run)(ShardPassRun *run);
+  /// Dialects it may create ops of, besides those it gets anyway (arith cf func linalg math scf shard
+  /// tensor), separated by spaces: "memref llvm". Names: affine async bufferization gpu index
+  /// llvm memref tosa transform ub vector. Null: none.
+  const char *dialects;
 } ShardPassInfo;
+
+/// Visits every op named `name` under the run's anchor in pre-order; stops at the first failure.
+MlirLogicalResult shardVisitOps(ShardPassRun *run, const char *name,
+                                MlirLogicalResult (*visit)(ShardPassRun *run, MlirOperation op));
 
 #define SHARD_PASS_OPTIONS(Struct, table)                                                          \
   .optionsSize = sizeof(Struct), .nOptions = sizeof(table) / sizeof((table)[0]), .options = (table)
 
+#ifdef __cplusplus
+}
+#endif
 #endif // SHARD_CORE_PASS_H

@@ -1,0 +1,439 @@
+//===- IR.c - Small helpers over the MLIR C API -------------------*- C -*-===//
+#include "IR.h"
+
+#include "mlir-c/BuiltinAttributes.h"
+#include "mlir-c/BuiltinTypes.h"
+
+#include <assert.h>
+#include <string.h>
+
+static MlirStringRef ref(const char *text) { return mlirStringRefCreateFromCString(text); }
+
+MlirOperation shardOpCreate(MlirBlock block, MlirOperation before, MlirLocation location,
+                            const char *name, intptr_t nResults, const MlirType *results,
+                            intptr_t nOperands, const MlirValue *operands, intptr_t nAttributes,
+                            const ShardNamedAttribute *attributes, intptr_t nRegions,
+                            MlirRegion *ownedRegions) {
+  MlirContext context = mlirLocationGetContext(location);
+  MlirOperationState state = mlirOperationStateGet(ref(name), location);
+  mlirOperationStateAddResults(&state, nResults, results);
+  mlirOperationStateAddOperands(&state, nOperands, operands);
+  for (intptr_t i = 0; i < nAttributes; ++i) {
+    MlirNamedAttribute named = mlirNamedAttributeGet(
+        mlirIdentifierGet(context, ref(attributes[i].name)), attributes[i].attribute);
+    mlirOperationStateAddAttributes(&state, 1, &named);
+  }
+  mlirOperationStateAddOwnedRegions(&state, nRegions, ownedRegions);
+  MlirOperation op = mlirOperationCreate(&state);
+  assert(!mlirOperationIsNull(op));
+#ifndef NDEBUG
+  for (intptr_t i = 0; i < nAttributes; ++i)
+    assert(mlirAttributeEqual(mlirOperationGetAttributeByName(op, ref(attributes[i].name)),
+                              attributes[i].attribute) &&
+           "an attribute was dropped: its kind is wrong for this op");
+#endif
+  if (!mlirOperationIsNull(before))
+    mlirBlockInsertOwnedOperationBefore(mlirOperationGetBlock(before), before, op);
+  else if (!mlirBlockIsNull(block))
+    mlirBlockAppendOwnedOperation(block, op);
+  return op;
+}
+
+MlirStringRef shardOpGetName(MlirOperation op) {
+  return mlirIdentifierStr(mlirOperationGetName(op));
+}
+
+bool shardOpIs(MlirOperation op, const char *name) {
+  if (mlirOperationIsNull(op))
+    return false;
+  MlirStringRef text = shardOpGetName(op);
+  size_t length = strlen(name);
+  return text.length == length && memcmp(text.data, name, length) == 0;
+}
+
+MlirAttribute shardOpGetAttribute(MlirOperation op, const char *name) {
+  return mlirOperationGetAttributeByName(op, ref(name));
+}
+
+void shardOpSetAttribute(MlirOperation op, const char *name, MlirAttribute attribute) {
+  mlirOperationSetAttributeByName(op, ref(name), attribute);
+}
+
+void shardOpRemoveAttribute(MlirOperation op, const char *name) {
+  mlirOperationRemoveAttributeByName(op, ref(name));
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+static MlirAttribute getListAttribute(MlirOperation func, const char *list, intptr_t index,
+                                      const char *name) {
+  MlirAttribute none = {NULL};
+  MlirAttribute all = shardOpGetAttribute(func, list);
+  if (mlirAttributeIsNull(all) || !mlirAttributeIsAArray(all) || index < 0 ||
+      index >= mlirArrayAttrGetNumElements(all))
+    return none;
+  MlirAttribute entry = mlirArrayAttrGetElement(all, index);
+  return mlirAttributeIsADictionary(entry) ? mlirDictionaryAttrGetElementByName(entry, ref(name))
+                                           : none;
+}
+
+// A copy of dictionary `entry` (may be null) in which `name` is `attribute`, or absent if null.
+static MlirAttribute replaceInDictionary(MlirContext context, ShardArena *arena,
+                                         MlirAttribute entry, const char *name,
+                                         MlirAttribute attribute) {
+  intptr_t n = mlirAttributeIsNull(entry) ? 0 : mlirDictionaryAttrGetNumElements(entry), kept = 0;
+  MlirNamedAttribute *elements = SHARD_ARENA_ARRAY(arena, MlirNamedAttribute, n + 1);
+  for (intptr_t i = 0; i < n; ++i) {
+    MlirNamedAttribute element = mlirDictionaryAttrGetElement(entry, i);
+    if (!shardStringIs(mlirIdentifierStr(element.name), name))
+      elements[kept++] = element;
+  }
+  if (!mlirAttributeIsNull(attribute))
+    elements[kept++] = mlirNamedAttributeGet(mlirIdentifierGet(context, ref(name)), attribute);
+  return mlirDictionaryAttrGet(context, kept, elements);
+}
+
+static void setListAttribute(MlirOperation func, const char *list, intptr_t count, intptr_t index,
+                             const char *name, MlirAttribute attribute) {
+  assert(index >= 0 && index < count);
+  MlirContext context = mlirOperationGetContext(func);
+  MlirAttribute all = shardOpGetAttribute(func, list);
+  bool fits = !mlirAttributeIsNull(all) && mlirAttributeIsAArray(all) &&
+              mlirArrayAttrGetNumElements(all) == count;
+  if (!fits && mlirAttributeIsNull(attribute))
+    return;
+  ShardArena *arena = shardArenaCreate();
+  MlirAttribute none = {NULL};
+  MlirAttribute *entries = SHARD_ARENA_ARRAY(arena, MlirAttribute, count);
+  bool anyLeft = false;
+  for (intptr_t i = 0; i < count; ++i) {
+    MlirAttribute entry = fits ? mlirArrayAttrGetElement(all, i) : none;
+    if (i == index)
+      entry = replaceInDictionary(context, arena, entry, name, attribute);
+    else if (mlirAttributeIsNull(entry))
+      entry = mlirDictionaryAttrGet(context, 0, NULL);
+    anyLeft |= mlirDictionaryAttrGetNumElements(entry) != 0;
+    entries[i] = entry;
+  }
+  if (anyLeft)
+    shardOpSetAttribute(func, list, mlirArrayAttrGet(context, count, entries));
+  else
+    shardOpRemoveAttribute(func, list);
+  shardArenaDestroy(arena);
+}
+
+static MlirType functionType(MlirOperation func) {
+  return mlirTypeAttrGetValue(shardOpGetAttribute(func, "function_type"));
+}
+
+MlirAttribute shardFuncGetArgumentAttribute(MlirOperation func, intptr_t index, const char *name) {
+  return getListAttribute(func, "arg_attrs", index, name);
+}
+
+void shardFuncSetArgumentAttribute(MlirOperation func, intptr_t index, const char *name,
+                                   MlirAttribute attribute) {
+  MlirBlock body = shardFuncGetBody(func);
+  intptr_t count = mlirBlockIsNull(body) ? mlirFunctionTypeGetNumInputs(functionType(func))
+                                         : mlirBlockGetNumArguments(body);
+  setListAttribute(func, "arg_attrs", count, index, name, attribute);
+}
+
+MlirAttribute shardFuncGetResultAttribute(MlirOperation func, intptr_t index, const char *name) {
+  return getListAttribute(func, "res_attrs", index, name);
+}
+
+void shardFuncSetResultAttribute(MlirOperation func, intptr_t index, const char *name,
+                                 MlirAttribute attribute) {
+  setListAttribute(func, "res_attrs", mlirFunctionTypeGetNumResults(functionType(func)), index,
+                   name, attribute);
+}
+
+MlirBlock shardFuncGetBody(MlirOperation func) {
+  MlirBlock none = {NULL};
+  if (mlirOperationGetNumRegions(func) < 1)
+    return none;
+  return mlirRegionGetFirstBlock(mlirOperationGetRegion(func, 0));
+}
+
+MlirOperation shardModuleLookup(MlirOperation module, MlirStringRef symbol) {
+  MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(module, 0));
+  MlirOperation op = mlirBlockGetFirstOperation(body);
+  for (; !mlirOperationIsNull(op); op = mlirOperationGetNextInBlock(op)) {
+    MlirAttribute name = shardOpGetAttribute(op, "sym_name");
+    if (!mlirAttributeIsNull(name) && mlirAttributeIsAString(name) &&
+        mlirStringRefEqual(mlirStringAttrGetValue(name), symbol))
+      return op;
+  }
+  return op;
+}
+
+bool shardFuncIsPublic(MlirOperation func) {
+  MlirAttribute visibility = shardOpGetAttribute(func, "sym_visibility");
+  return mlirAttributeIsNull(visibility) || !mlirAttributeIsAString(visibility) ||
+         shardStringIs(mlirStringAttrGetValue(visibility), "public");
+}
+
+void shardFuncUpdateType(MlirOperation func) {
+  MlirBlock body = shardFuncGetBody(func);
+  assert(!mlirBlockIsNull(body));
+  ShardArena *arena = shardArenaCreate();
+  intptr_t nInputs = mlirBlockGetNumArguments(body);
+  MlirType *inputs = SHARD_ARENA_ARRAY(arena, MlirType, nInputs);
+  for (intptr_t i = 0; i < nInputs; ++i)
+    inputs[i] = mlirValueGetType(mlirBlockGetArgument(body, i));
+  MlirOperation end = mlirBlockGetTerminator(body);
+  intptr_t nResults = mlirOperationGetNumOperands(end);
+  MlirType *results = SHARD_ARENA_ARRAY(arena, MlirType, nResults);
+  for (intptr_t i = 0; i < nResults; ++i)
+    results[i] = mlirValueGetType(mlirOperationGetOperand(end, i));
+  MlirContext context = mlirOperationGetContext(func);
+  shardOpSetAttribute(
+      func, "function_type",
+      mlirTypeAttrGet(mlirFunctionTypeGet(context, nInputs, inputs, nResults, results)));
+  shardArenaDestroy(arena);
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes and types
+//===----------------------------------------------------------------------===//
+
+MlirAttribute shardAttrI64(MlirContext context, int64_t value) {
+  return mlirIntegerAttrGet(mlirIntegerTypeGet(context, 64), value);
+}
+
+MlirAttribute shardAttrString(MlirContext context, const char *text) {
+  return mlirStringAttrGet(context, ref(text));
+}
+
+MlirAttribute shardAttrUnit(MlirContext context) { return mlirUnitAttrGet(context); }
+
+MlirAttribute shardAttrI64Array(MlirContext context, intptr_t n, const int64_t *values) {
+  return mlirDenseI64ArrayGet(context, n, values);
+}
+
+bool shardAttrGetI64(MlirAttribute attribute, int64_t *outValue) {
+  if (mlirAttributeIsNull(attribute) || !mlirAttributeIsAInteger(attribute))
+    return false;
+  MlirType type = mlirAttributeGetType(attribute);
+  if (mlirTypeIsAInteger(type)) {
+    if (mlirIntegerTypeGetWidth(type) > 64)
+      return false;
+    if (mlirIntegerTypeIsUnsigned(type)) {
+      *outValue = (int64_t)mlirIntegerAttrGetValueUInt(attribute);
+      return true;
+    }
+    if (mlirIntegerTypeIsSigned(type)) {
+      *outValue = mlirIntegerAttrGetValueSInt(attribute);
+      return true;
+    }
+  }
+  *outValue = mlirIntegerAttrGetValueInt(attribute);
+  return true;
+}
+
+int64_t shardTypeElementCount(MlirType type) {
+  if (!mlirTypeIsARankedTensor(type) || !mlirShapedTypeHasStaticShape(type))
+    return -1;
+  int64_t count = 1;
+  for (intptr_t i = 0, rank = mlirShapedTypeGetRank(type); i < rank; ++i)
+    if (__builtin_mul_overflow(count, mlirShapedTypeGetDimSize(type, i), &count))
+      return -1;
+  return count;
+}
+
+int64_t shardTypeElementBytes(MlirType elementType) {
+  if (mlirTypeIsAIndex(elementType))
+    return 8;
+  if (mlirTypeIsAInteger(elementType))
+    return (mlirIntegerTypeGetWidth(elementType) + 7) / 8;
+  if (mlirTypeIsAFloat(elementType))
+    return (mlirFloatTypeGetWidth(elementType) + 7) / 8;
+  if (mlirTypeIsAComplex(elementType))
+    return 2 * shardTypeElementBytes(mlirComplexTypeGetElementType(elementType));
+  return 0;
+}
+
+MlirType shardTensorWithShape(MlirType tensorType, intptr_t rank, const int64_t *shape) {
+  return mlirRankedTensorTypeGet(rank, shape, mlirShapedTypeGetElementType(tensorType),
+                                 mlirRankedTensorTypeGetEncoding(tensorType));
+}
+
+//===----------------------------------------------------------------------===//
+// Locations
+//===----------------------------------------------------------------------===//
+
+// The first FILE:LINE:COL inside a location; null when there is none.
+static MlirLocation findFileLocation(MlirLocation location, int depth) {
+  MlirLocation none = {NULL};
+  if (mlirLocationIsNull(location) || depth > 64)
+    return none;
+  if (mlirLocationIsAFileLineColRange(location))
+    return location;
+  if (mlirLocationIsAName(location))
+    return findFileLocation(mlirLocationNameGetChildLoc(location), depth + 1);
+  if (mlirLocationIsACallSite(location)) {
+    MlirLocation callee = findFileLocation(mlirLocationCallSiteGetCallee(location), depth + 1);
+    return mlirLocationIsNull(callee)
+               ? findFileLocation(mlirLocationCallSiteGetCaller(location), depth + 1)
+               : callee;
+  }
+  if (mlirLocationIsAFused(location)) {
+    unsigned n = mlirLocationFusedGetNumLocations(location);
+    ShardArena *arena = shardArenaCreate();
+    MlirLocation *parts = SHARD_ARENA_ARRAY(arena, MlirLocation, n), found = none;
+    mlirLocationFusedGetLocations(location, parts);
+    for (unsigned i = 0; i < n && mlirLocationIsNull(found); ++i)
+      found = findFileLocation(parts[i], depth + 1);
+    shardArenaDestroy(arena);
+    return found;
+  }
+  return none;
+}
+
+static MlirStringRef findName(MlirLocation location) {
+  MlirStringRef none = {NULL, 0};
+  if (mlirLocationIsAName(location))
+    return mlirIdentifierStr(mlirLocationNameGetName(location));
+  return none;
+}
+
+const char *shardLocationText(MlirLocation location, ShardArena *arena) {
+  MlirLocation file = findFileLocation(location, 0);
+  if (!mlirLocationIsNull(file)) {
+    MlirStringRef name = mlirIdentifierStr(mlirLocationFileLineColRangeGetFilename(file));
+    return shardArenaFormat(arena, "%.*s:%d:%d", (int)name.length, name.data,
+                            mlirLocationFileLineColRangeGetStartLine(file),
+                            mlirLocationFileLineColRangeGetStartColumn(file));
+  }
+  MlirStringRef name = findName(location);
+  if (name.length)
+    return shardArenaCopyString(arena, name.data, name.length);
+  return "unknown location";
+}
+
+//===----------------------------------------------------------------------===//
+// Pointer map: open addressing, linear probing; keys are never null
+//===----------------------------------------------------------------------===//
+
+struct ShardPointerMap {
+  ShardArena *arena;
+  size_t count, capacity; // capacity is a power of two
+  const void **keys;
+  int64_t *values;
+};
+
+static size_t hashPointer(const void *key) {
+  uint64_t x = (uint64_t)(uintptr_t)key;
+  x ^= x >> 33; // the finalizer of MurmurHash3
+  x *= 0xff51afd7ed558ccdULL;
+  x ^= x >> 33;
+  x *= 0xc4ceb9fe1a85ec53ULL;
+  return (size_t)(x ^ (x >> 33));
+}
+
+static size_t findSlot(const ShardPointerMap *map, const void *key) {
+  size_t slot = hashPointer(key) & (map->capacity - 1);
+  while (map->keys[slot] && map->keys[slot] != key)
+    slot = (slot + 1) & (map->capacity - 1);
+  return slot;
+}
+
+static void allocateSlots(ShardPointerMap *map, size_t capacity) {
+  map->capacity = capacity;
+  map->keys = SHARD_ARENA_ARRAY(map->arena, const void *, capacity);
+  map->values = SHARD_ARENA_ARRAY(map->arena, int64_t, capacity);
+}
+
+ShardPointerMap *shardPointerMapCreate(ShardArena *arena, size_t expectedCount) {
+  ShardPointerMap *map = SHARD_ARENA_NEW(arena, ShardPointerMap);
+  map->arena = arena;
+  size_t capacity = 16;
+  while (capacity / 2 < expectedCount)
+    capacity *= 2;
+  allocateSlots(map, capacity);
+  return map;
+}
+
+void shardPointerMapSet(ShardPointerMap *map, const void *key, int64_t value) {
+  assert(key);
+  if ((map->count + 1) * 2 > map->capacity) {
+    ShardPointerMap old = *map;
+    allocateSlots(map, old.capacity * 2);
+    for (size_t i = 0; i < old.capacity; ++i)
+      if (old.keys[i]) {
+        size_t slot = findSlot(map, old.keys[i]);
+        map->keys[slot] = old.keys[i];
+        map->values[slot] = old.values[i];
+      }
+  }
+  size_t slot = findSlot(map, key);
+  map->count += !map->keys[slot];
+  map->keys[slot] = key;
+  map->values[slot] = value;
+}
+
+bool shardPointerMapGet(const ShardPointerMap *map, const void *key, int64_t *outValue) {
+  if (!key)
+    return false;
+  size_t slot = findSlot(map, key);
+  if (!map->keys[slot])
+    return false;
+  *outValue = map->values[slot];
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Clones and walks
+//===----------------------------------------------------------------------===//
+
+typedef struct RemapState {
+  const ShardPointerMap *valueMap;
+  const MlirValue *values;
+} RemapState;
+
+static MlirWalkResult remapOperands(MlirOperation op, void *user) {
+  const RemapState *state = user;
+  for (intptr_t i = 0, n = mlirOperationGetNumOperands(op); i < n; ++i) {
+    int64_t index;
+    if (shardPointerMapGet(state->valueMap, mlirOperationGetOperand(op, i).ptr, &index))
+      mlirOperationSetOperand(op, i, state->values[index]);
+  }
+  return MlirWalkResultAdvance;
+}
+
+MlirOperation shardOpCloneMapped(MlirOperation op, MlirBlock block, MlirOperation before,
+                                 const ShardPointerMap *valueMap, const MlirValue *values) {
+  MlirOperation clone = mlirOperationClone(op);
+  RemapState state = {valueMap, values};
+  mlirOperationWalk(clone, remapOperands, &state, MlirWalkPreOrder);
+  if (!mlirOperationIsNull(before))
+    mlirBlockInsertOwnedOperationBefore(mlirOperationGetBlock(before), before, clone);
+  else if (!mlirBlockIsNull(block))
+    mlirBlockAppendOwnedOperation(block, clone);
+  return clone;
+}
+
+typedef struct WalkState {
+  const char *name;
+  ShardOpVisitor visit;
+  void *user;
+  MlirLogicalResult result;
+} WalkState;
+
+static MlirWalkResult visitOne(MlirOperation op, void *user) {
+  WalkState *state = user;
+  if (state->name && !shardOpIs(op, state->name))
+    return MlirWalkResultAdvance;
+  state->result = state->visit(state->user, op);
+  return mlirLogicalResultIsFailure(state->result) ? MlirWalkResultInterrupt
+                                                   : MlirWalkResultAdvance;
+}
+
+MlirLogicalResult shardWalk(MlirOperation root, const char *name, ShardOpVisitor visit,
+                            void *user) {
+  WalkState state = {name, visit, user, mlirLogicalResultSuccess()};
+  mlirOperationWalk(root, visitOne, &state, MlirWalkPreOrder);
+  return state.result;
+}

@@ -1,0 +1,39 @@
+# lit's configuration: the one place where lit wants Python.
+import os
+import lit.formats
+
+config.name = "shard"
+config.test_format = lit.formats.ShTest(True)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Models", "Inputs"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.shard_build_dir, "test")
+
+config.environment["PATH"] = os.pathsep.join(
+    [
+        os.path.join(config.shard_build_dir, "bin"),
+        config.llvm_tools_dir,
+        config.environment["PATH"],
+    ]
+)
+config.environment["LC_ALL"] = "C"
+for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+
+lib = os.path.join(config.shard_build_dir, "lib")
+config.substitutions += [
+    ("%shard-plugin", os.path.join(lib, "libShardPasses.so")),
+    ("%shard-lib", lib),
+    ("%shard-source", config.shard_source_dir),
+    ("%shard-build", config.shard_build_dir),
+    ("%models", os.path.join(config.shard_source_dir, "test", "Models")),
+    ("%llvm-prefix", os.path.dirname(config.llvm_tools_dir)),
+    ("%cc", config.c_compiler),
+    ("%cxx", config.cxx_compiler),
+]
+if config.sanitizers:
+    config.available_features.add("sanitizer")
+for tool in ("shard-opt", "shard-run"):
+    if os.path.exists(os.path.join(config.shard_build_dir, "bin", tool)):
+        config.available_features.add(tool)
