@@ -36,6 +36,7 @@ typedef struct ShardProgramValue {
   const int64_t *localShape;  // [rank]
   ShardProgramSharding sharding;
   const void *data;          // whole value when it is a constant of the program, else NULL; row-major
+  int32_t constant;          // 1: a constant of the program; without `data` its values were elided
 } ShardProgramValue;
 
 /// A collective or send of the program, for messages.
