@@ -1,0 +1,659 @@
+//===- Solve.c - Shardings of every value along one mesh axis -----*- C -*-===//
+// See Solve.h. Local search over op choices, each evaluated on the whole function.
+//===----------------------------------------------------------------------===//
+
+#include "Solve.h"
+
+#include <string.h>
+
+enum { FREE = -128 };
+
+int shardCostCompare(const ShardCost *a, const ShardCost *b) {
+  if (a->forbidden != b->forbidden)
+    return a->forbidden < b->forbidden ? -1 : 1;
+  if (a->repeated != b->repeated)
+    return a->repeated < b->repeated ? -1 : 1;
+  if (a->bytes != b->bytes)
+    return a->bytes < b->bytes ? -1 : 1;
+  if (a->count != b->count)
+    return a->count < b->count ? -1 : 1;
+  return 0;
+}
+
+int32_t shardFunctionFirstValue(const ShardRules *rules, int32_t function) {
+  int32_t low = 0, high = rules->nValues;
+  while (low < high) {
+    int32_t middle = (low + high) / 2;
+    if (rules->values[middle].function < function)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+int32_t shardFunctionValueCount(const ShardRules *rules, int32_t function) {
+  return shardFunctionFirstValue(rules, function + 1) - shardFunctionFirstValue(rules, function);
+}
+
+int32_t *shardFactorOffsets(const ShardRules *rules, int32_t function, ShardArena *arena,
+                            int32_t *outTotal) {
+  const ShardFunctionInfo *info = &rules->functions[function];
+  int32_t *offsets = SHARD_ARENA_ARRAY(arena, int32_t, info->nOps + 1);
+  for (int32_t o = 0; o < info->nOps; ++o)
+    offsets[o + 1] = offsets[o] + info->ops[o].nFactors;
+  *outTotal = offsets[info->nOps];
+  return offsets;
+}
+
+typedef struct Use {
+  int32_t op, operand;
+} Use;
+
+/// What is fixed of a function while its choices are searched.
+typedef struct FunctionTable {
+  int32_t first, nValues;
+  int32_t *offsets;   // of factors
+  int32_t *useStart;  // [nValues + 1]
+  Use *uses;
+} FunctionTable;
+
+typedef struct Solver {
+  const ShardAxisProblem *problem;
+  const ShardRules *rules;
+  ShardArena *arena;
+  FunctionTable *tables; // [nFunctions]
+  ShardInstance **instances;
+  int32_t nInstances;
+  size_t capacity;
+} Solver;
+
+typedef struct Frame {
+  int32_t function;
+  const FunctionTable *table;
+  const ShardFunctionInfo *info;
+  ShardInstance *instance;
+  const int8_t *forced;  // [nOps] a choice, or FREE
+  uint8_t *nOptions;     // [nOps] worth flipping
+} Frame;
+
+static void buildTable(Solver *s, int32_t function) {
+  FunctionTable *t = &s->tables[function];
+  const ShardFunctionInfo *info = &s->rules->functions[function];
+  int32_t total;
+  t->first = shardFunctionFirstValue(s->rules, function);
+  t->nValues = shardFunctionValueCount(s->rules, function);
+  t->offsets = shardFactorOffsets(s->rules, function, s->arena, &total);
+  t->useStart = SHARD_ARENA_ARRAY(s->arena, int32_t, t->nValues + 2);
+  int32_t nUses = 0;
+  for (int32_t o = 0; o < info->nOps; ++o)
+    for (int32_t p = 0; p < info->ops[o].nOperands; ++p, ++nUses)
+      ++t->useStart[info->ops[o].operands[p].value - t->first + 1];
+  for (int32_t v = 0; v < t->nValues; ++v)
+    t->useStart[v + 1] += t->useStart[v];
+  t->uses = SHARD_ARENA_ARRAY(s->arena, Use, nUses ? nUses : 1);
+  int32_t *next = SHARD_ARENA_ARRAY(s->arena, int32_t, t->nValues ? t->nValues : 1);
+  memcpy(next, t->useStart, (size_t)t->nValues * sizeof(int32_t));
+  for (int32_t o = 0; o < info->nOps; ++o)
+    for (int32_t p = 0; p < info->ops[o].nOperands; ++p)
+      t->uses[next[info->ops[o].operands[p].value - t->first]++] = (Use){o, p};
+}
+
+//===----------------------------------------------------------------------===//
+// Demands and costs
+//===----------------------------------------------------------------------===//
+
+static int8_t atomOfFactor(const ShardRules *rules, const ShardPort *port, int32_t factor) {
+  int32_t n = rules->values[port->value].nAtoms;
+  for (int32_t a = 0; a < n; ++a)
+    if (port->factors[a] == factor)
+      return (int8_t)a;
+  return SHARD_STATE_WHOLE;
+}
+
+static uint32_t partialOperands(const ShardRules *rules, int32_t first, const int8_t *states,
+                                const ShardOpRule *rule) {
+  (void)rules;
+  uint32_t mask = 0;
+  for (int32_t p = 0; p < rule->nOperands && p < 32; ++p)
+    if (states[rule->operands[p].value - first] == SHARD_STATE_PARTIAL)
+      mask |= 1u << p;
+  return mask;
+}
+
+static int8_t demandUnder(const ShardRules *rules, int32_t first, const int8_t *states,
+                          const ShardOpRule *rule, int8_t choice, int32_t operand) {
+  const ShardPort *port = &rule->operands[operand];
+  if (choice >= 0) {
+    int8_t atom = atomOfFactor(rules, port, choice);
+    return atom;
+  }
+  if (choice == SHARD_CHOICE_PASS) {
+    uint32_t set = shardOpLinearSet(rule, partialOperands(rules, first, states, rule));
+    return operand < 32 && (set >> operand & 1) ? SHARD_STATE_PARTIAL : SHARD_STATE_WHOLE;
+  }
+  return SHARD_STATE_WHOLE;
+}
+
+static int8_t returnDemand(const ShardAxisProblem *problem, const ShardInstance *instance,
+                           int32_t operand, int8_t state) {
+  if (instance->function == problem->entry && problem->entryResults)
+    return problem->entryResults[operand];
+  return state == SHARD_STATE_PARTIAL ? SHARD_STATE_WHOLE : state;
+}
+
+static int8_t operandDemand(const Solver *s, const ShardInstance *instance, int32_t op, int32_t operand) {
+  const ShardRules *rules = s->rules;
+  const ShardOpRule *rule = &rules->functions[instance->function].ops[op];
+  int32_t first = s->tables[instance->function].first;
+  int8_t state = instance->states[rule->operands[operand].value - first];
+  if (rule->form == SHARD_OP_CALL) {
+    int32_t callee = instance->callees[op];
+    return callee < 0 ? SHARD_STATE_WHOLE
+                      : s->instances[callee]->arguments[rule->operands[operand].operandIndex];
+  }
+  if (rule->form == SHARD_OP_RETURN)
+    return returnDemand(s->problem, instance, rule->operands[operand].operandIndex, state);
+  return demandUnder(rules, first, instance->states, rule, instance->choices[op], operand);
+}
+
+int8_t shardOperandDemand(const ShardRules *rules, const ShardInstance *instance,
+                          const ShardAxisProblem *problem, const ShardOpRule *rule, int32_t op,
+                          int32_t operand) {
+  int32_t first = shardFunctionFirstValue(rules, instance->function);
+  int8_t state = instance->states[rule->operands[operand].value - first];
+  if (rule->form == SHARD_OP_RETURN)
+    return returnDemand(problem, instance, rule->operands[operand].operandIndex, state);
+  return demandUnder(rules, first, instance->states, rule, instance->choices[op], operand);
+}
+
+/// Bytes that one rank sends to bring a value of `bytes` from one state to another.
+static int64_t reshardBytes(int64_t bytes, int64_t n, int8_t from, int8_t to) {
+  if (from == to || from == SHARD_STATE_WHOLE)
+    return 0;
+  int64_t part = bytes / n * (n - 1);
+  if (from == SHARD_STATE_PARTIAL)
+    return to == SHARD_STATE_WHOLE ? 2 * part : part;
+  return to == SHARD_STATE_WHOLE ? part : to == SHARD_STATE_PARTIAL ? part : part / n;
+}
+
+static void addEdgeCost(const Solver *s, int32_t value, int8_t from, int8_t to, ShardCost *cost) {
+  if (from == to || from == SHARD_STATE_WHOLE)
+    return;
+  if (s->problem->weight[value])
+    cost->forbidden += s->rules->values[value].bytes;
+  cost->bytes += reshardBytes(s->rules->values[value].bytes, s->problem->size, from, to);
+  ++cost->count;
+}
+
+static bool splittable(const Solver *s, int32_t function, int32_t op, int32_t factor) {
+  const ShardOpRule *rule = &s->rules->functions[function].ops[op];
+  const ShardFactor *f = &rule->factors[factor];
+  if (f->kind == SHARD_FACTOR_WHOLE)
+    return false;
+  int64_t used = s->problem->used[function][s->tables[function].offsets[op] + factor];
+  return f->size % (used * s->problem->size) == 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Forward
+//===----------------------------------------------------------------------===//
+
+static ShardInstance *solveFunction(Solver *s, int32_t function, const int8_t *arguments);
+
+static int32_t instanceNumber(const Solver *s, const ShardInstance *instance) {
+  for (int32_t i = 0; i < s->nInstances; ++i)
+    if (s->instances[i] == instance)
+      return i;
+  return -1;
+}
+
+static void forwardCall(Solver *s, Frame *frame, int32_t op) {
+  const ShardOpRule *rule = &frame->info->ops[op];
+  const ShardFunctionInfo *callee = &s->rules->functions[rule->callee];
+  int8_t *arguments = SHARD_ARENA_ARRAY(s->arena, int8_t, callee->nArguments ? callee->nArguments : 1);
+  memset(arguments, SHARD_STATE_WHOLE, (size_t)callee->nArguments);
+  for (int32_t p = 0; p < rule->nOperands; ++p) {
+    int8_t state = frame->instance->states[rule->operands[p].value - frame->table->first];
+    arguments[rule->operands[p].operandIndex] = state == SHARD_STATE_PARTIAL ? SHARD_STATE_WHOLE : state;
+  }
+  ShardInstance *instance = solveFunction(s, rule->callee, arguments);
+  // Whole operands that the callee wants split are cut by the caller.
+  bool changed = false;
+  for (int32_t p = 0; p < rule->nOperands; ++p) {
+    int32_t i = rule->operands[p].operandIndex;
+    if (arguments[i] == SHARD_STATE_WHOLE && instance->wanted[i] >= 0)
+      arguments[i] = instance->wanted[i], changed = true;
+  }
+  if (changed)
+    instance = solveFunction(s, rule->callee, arguments);
+  frame->instance->callees[op] = instanceNumber(s, instance);
+  for (int32_t r = 0; r < rule->nResults; ++r)
+    frame->instance->states[rule->results[r].value - frame->table->first] =
+        instance->results[rule->results[r].operandIndex];
+}
+
+typedef struct OptionCost {
+  int8_t choice;
+  ShardCost cost;
+} OptionCost;
+
+static ShardCost optionCost(const Solver *s, const Frame *frame, int32_t op, int8_t choice) {
+  const ShardOpRule *rule = &frame->info->ops[op];
+  ShardCost cost = {0};
+  for (int32_t p = 0; p < rule->nOperands; ++p) {
+    int32_t value = rule->operands[p].value;
+    int8_t from = frame->instance->states[value - frame->table->first];
+    int8_t to = demandUnder(s->rules, frame->table->first, frame->instance->states, rule, choice, p);
+    addEdgeCost(s, value, from, to, &cost);
+  }
+  if (choice >= 0 && rule->factors[choice].kind != SHARD_FACTOR_PARALLEL)
+    for (int32_t r = 0; r < rule->nResults; ++r)
+      cost.bytes += reshardBytes(s->rules->values[rule->results[r].value].bytes, s->problem->size,
+                                 SHARD_STATE_PARTIAL, SHARD_STATE_WHOLE),
+          ++cost.count;
+  return cost;
+}
+
+static void forwardOp(Solver *s, Frame *frame, int32_t op) {
+  const ShardOpRule *rule = &frame->info->ops[op];
+  const ShardRules *rules = s->rules;
+  int32_t first = frame->table->first;
+  ShardInstance *instance = frame->instance;
+  instance->choices[op] = SHARD_CHOICE_NONE;
+  frame->nOptions[op] = 1;
+  if (rule->form == SHARD_OP_RETURN)
+    return;
+  if (rule->form == SHARD_OP_CALL) {
+    forwardCall(s, frame, op);
+    return;
+  }
+  // Options: the factors that operands are split on, passing partial values on, or whole.
+  int8_t options[16];
+  int32_t nOptions = 0;
+  bool interesting = false;
+  uint8_t combiner = SHARD_COMBINER_SUM;
+  for (int32_t p = 0; p < rule->nOperands; ++p) {
+    const ShardPort *port = &rule->operands[p];
+    int8_t state = instance->states[port->value - first];
+    if (state == SHARD_STATE_PARTIAL)
+      combiner = instance->combiners[port->value - first];
+    if (state < 0)
+      continue;
+    int32_t factor = port->factors[state];
+    if (factor < 0 || !splittable(s, frame->function, op, factor))
+      continue;
+    bool known = false;
+    for (int32_t k = 0; k < nOptions; ++k)
+      known |= options[k] == factor;
+    if (!known && nOptions < 12)
+      options[nOptions++] = (int8_t)factor;
+    interesting |= rule->factors[factor].kind != SHARD_FACTOR_PARALLEL;
+  }
+  interesting |= nOptions > 1;
+  int32_t nFactorOptions = nOptions;
+  uint32_t partial = partialOperands(rules, first, instance->states, rule);
+  bool passDefault = false, pass = false;
+  if (partial) {
+    uint32_t set = shardOpLinearSet(rule, partial);
+    if (set && (combiner == SHARD_COMBINER_SUM || rule->movement)) {
+      pass = passDefault = true;
+      int64_t largest = 0;
+      for (int32_t p = 0; p < rule->nOperands && p < 32; ++p)
+        if (partial >> p & 1 && rules->values[rule->operands[p].value].bytes > largest)
+          largest = rules->values[rule->operands[p].value].bytes;
+      // A replicated term as large as the partial one (a residual) is added after the reduction,
+      // unless a flip shows that waiting saves one.
+      for (int32_t p = 0; p < rule->nOperands && p < 32; ++p)
+        if ((set >> p & 1) && !(partial >> p & 1) &&
+            rules->values[rule->operands[p].value].bytes >= largest)
+          passDefault = false;
+      // Reducing first is no dearer when the result is larger than what is partial.
+      for (int32_t r = 0; r < rule->nResults; ++r)
+        if (rules->values[rule->results[r].value].bytes > largest)
+          passDefault = false;
+      for (int32_t p = 0; p < rule->nOperands && p < 32; ++p)
+        if (set >> p & 1 && instance->states[rule->operands[p].value - first] >= 0)
+          passDefault = false;
+      interesting = true;
+    }
+  }
+  if (pass)
+    options[nOptions++] = SHARD_CHOICE_PASS;
+  options[nOptions++] = SHARD_CHOICE_NONE;
+
+  int8_t choice = SHARD_CHOICE_NONE;
+  int8_t forced = frame->forced ? frame->forced[op] : FREE;
+  bool isForced = false;
+  for (int32_t k = 0; k < nOptions; ++k)
+    if (options[k] == forced)
+      choice = forced, isForced = true;
+  if (!isForced) {
+    if (passDefault) {
+      choice = SHARD_CHOICE_PASS;
+    } else {
+      bool have = false;
+      ShardCost best = {0};
+      for (int32_t k = 0; k < nOptions; ++k) {
+        if (options[k] == SHARD_CHOICE_PASS)
+          continue;
+        ShardCost cost = optionCost(s, frame, op, options[k]);
+        if (options[k] == SHARD_CHOICE_NONE && nFactorOptions && rule->contraction)
+          cost.repeated += rule->flops;
+        if (!have || shardCostCompare(&cost, &best) < 0)
+          have = true, best = cost, choice = options[k];
+      }
+    }
+  }
+  instance->choices[op] = choice;
+  frame->nOptions[op] = interesting ? (uint8_t)nOptions : 1;
+
+  for (int32_t r = 0; r < rule->nResults; ++r) {
+    int32_t v = rule->results[r].value - first;
+    int8_t state = SHARD_STATE_WHOLE;
+    if (choice >= 0) {
+      state = atomOfFactor(rules, &rule->results[r], choice);
+      if (rule->factors[choice].kind != SHARD_FACTOR_PARALLEL) {
+        state = SHARD_STATE_PARTIAL;
+        instance->combiners[v] = (uint8_t)rule->factors[choice].combiner;
+      }
+    } else if (choice == SHARD_CHOICE_PASS) {
+      state = SHARD_STATE_PARTIAL;
+      instance->combiners[v] = combiner;
+    }
+    instance->states[v] = state;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Sinking whole values, raising gathers
+//===----------------------------------------------------------------------===//
+
+/// The state that every use of a value demands, or FREE when uses differ or there is none.
+static int8_t commonDemand(const Solver *s, const Frame *frame, int32_t v) {
+  const FunctionTable *t = frame->table;
+  int8_t common = FREE;
+  for (int32_t u = t->useStart[v]; u < t->useStart[v + 1]; ++u) {
+    int8_t demand = operandDemand(s, frame->instance, t->uses[u].op, t->uses[u].operand);
+    if (common != FREE && common != demand)
+      return FREE;
+    common = demand;
+  }
+  return common;
+}
+
+static bool sinkOp(const Solver *s, Frame *frame, int32_t op) {
+  const ShardOpRule *rule = &frame->info->ops[op];
+  int32_t first = frame->table->first;
+  ShardInstance *instance = frame->instance;
+  int32_t factor = -1;
+  for (int32_t r = 0; r < rule->nResults; ++r) {
+    int32_t v = rule->results[r].value - first;
+    if (instance->states[v] != SHARD_STATE_WHOLE)
+      return false;
+    int8_t demand = commonDemand(s, frame, v);
+    if (demand < 0)
+      return false;
+    int32_t f = rule->results[r].factors[demand];
+    if (f < 0 || (factor >= 0 && f != factor))
+      return false;
+    factor = f;
+  }
+  if (factor < 0 || rule->factors[factor].kind != SHARD_FACTOR_PARALLEL ||
+      !splittable(s, frame->function, op, factor))
+    return false;
+  // Whole operands are cut for nothing; a split one must not start to move.
+  for (int32_t p = 0; p < rule->nOperands; ++p) {
+    int8_t state = instance->states[rule->operands[p].value - first];
+    if (state != SHARD_STATE_WHOLE && state != atomOfFactor(s->rules, &rule->operands[p], factor))
+      return false;
+  }
+  instance->choices[op] = (int8_t)factor;
+  for (int32_t r = 0; r < rule->nResults; ++r)
+    instance->states[rule->results[r].value - first] =
+        atomOfFactor(s->rules, &rule->results[r], factor);
+  return true;
+}
+
+static bool raiseOp(const Solver *s, Frame *frame, int32_t op) {
+  const ShardOpRule *rule = &frame->info->ops[op];
+  int32_t first = frame->table->first;
+  ShardInstance *instance = frame->instance;
+  int8_t choice = instance->choices[op];
+  if (rule->nResults != 1 || rule->contraction || choice < 0 ||
+      rule->factors[choice].kind != SHARD_FACTOR_PARALLEL)
+    return false;
+  int32_t value = rule->results[0].value;
+  if (instance->states[value - first] < 0 || commonDemand(s, frame, value - first) != SHARD_STATE_WHOLE)
+    return false;
+  ShardCost before = {0}, after = {0};
+  addEdgeCost(s, value, instance->states[value - first], SHARD_STATE_WHOLE, &before);
+  for (int32_t p = 0; p < rule->nOperands; ++p) {
+    int32_t v = rule->operands[p].value;
+    bool seen = false;
+    for (int32_t q = 0; q < p; ++q)
+      seen |= rule->operands[q].value == v;
+    if (seen)
+      continue;
+    int8_t state = instance->states[v - first];
+    if (state == SHARD_STATE_PARTIAL)
+      return false;
+    addEdgeCost(s, v, state, SHARD_STATE_WHOLE, &after);
+    if (state >= 0) { // other users that want it split are no reason; it is gathered once more
+      int8_t other = demandUnder(s->rules, first, instance->states, rule, choice, p);
+      (void)other;
+    }
+  }
+  int order = shardCostCompare(&after, &before);
+  if (order > 0 || (order == 0 && !rule->movement))
+    return false;
+  instance->choices[op] = SHARD_CHOICE_NONE;
+  instance->states[value - first] = SHARD_STATE_WHOLE;
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// One evaluation, and the search
+//===----------------------------------------------------------------------===//
+
+static ShardCost frameCost(const Solver *s, const Frame *frame) {
+  const FunctionTable *t = frame->table;
+  const ShardInstance *instance = frame->instance;
+  ShardCost cost = {0};
+  for (int32_t v = 0; v < t->nValues; ++v) {
+    uint64_t seen = 0;
+    int8_t from = instance->states[v];
+    for (int32_t u = t->useStart[v]; u < t->useStart[v + 1]; ++u) {
+      int8_t to = operandDemand(s, instance, t->uses[u].op, t->uses[u].operand);
+      if (seen >> ((to + 2) & 63) & 1)
+        continue;
+      seen |= 1ull << ((to + 2) & 63);
+      addEdgeCost(s, t->first + v, from, to, &cost);
+    }
+  }
+  for (int32_t o = 0; o < frame->info->nOps; ++o) {
+    const ShardOpRule *rule = &frame->info->ops[o];
+    if (instance->callees[o] >= 0) {
+      const ShardCost *inner = &s->instances[instance->callees[o]]->cost;
+      cost.forbidden += inner->forbidden, cost.repeated += inner->repeated;
+      cost.bytes += inner->bytes, cost.count += inner->count;
+    }
+    if (rule->contraction && instance->choices[o] == SHARD_CHOICE_NONE)
+      for (int32_t p = 0; p < rule->nOperands; ++p) {
+        int8_t state = instance->states[rule->operands[p].value - t->first];
+        if (state >= 0 && rule->operands[p].factors[state] >= 0 &&
+            splittable(s, frame->function, o, rule->operands[p].factors[state])) {
+          cost.repeated += rule->flops;
+          break;
+        }
+      }
+  }
+  return cost;
+}
+
+static ShardCost evaluate(Solver *s, Frame *frame, const int8_t *arguments) {
+  const ShardFunctionInfo *info = frame->info;
+  ShardInstance *instance = frame->instance;
+  memset(instance->states, SHARD_STATE_WHOLE, (size_t)frame->table->nValues);
+  memset(instance->combiners, 0, (size_t)frame->table->nValues);
+  for (int32_t i = 0; i < info->nArguments; ++i)
+    if (info->arguments[i] >= 0)
+      instance->states[info->arguments[i] - frame->table->first] = arguments[i];
+  for (int32_t o = 0; o < info->nOps; ++o)
+    instance->callees[o] = -1;
+  for (int32_t o = 0; o < info->nOps; ++o)
+    forwardOp(s, frame, o);
+  for (int32_t o = info->nOps - 1; o >= 0; --o) {
+    const ShardOpRule *rule = &info->ops[o];
+    if (rule->form == SHARD_OP_CALL || rule->form == SHARD_OP_RETURN || rule->form == SHARD_OP_WHOLE)
+      continue;
+    if (frame->forced && frame->forced[o] != FREE)
+      continue;
+    if (!sinkOp(s, frame, o))
+      raiseOp(s, frame, o);
+  }
+  return frameCost(s, frame);
+}
+
+static ShardInstance *newInstance(Solver *s, int32_t function, const int8_t *arguments) {
+  const ShardFunctionInfo *info = &s->rules->functions[function];
+  const FunctionTable *t = &s->tables[function];
+  ShardInstance *instance = SHARD_ARENA_NEW(s->arena, ShardInstance);
+  int8_t *copy = SHARD_ARENA_ARRAY(s->arena, int8_t, info->nArguments ? info->nArguments : 1);
+  memcpy(copy, arguments, (size_t)info->nArguments);
+  instance->function = function;
+  instance->arguments = copy;
+  instance->states = SHARD_ARENA_ARRAY(s->arena, int8_t, t->nValues ? t->nValues : 1);
+  instance->combiners = SHARD_ARENA_ARRAY(s->arena, uint8_t, t->nValues ? t->nValues : 1);
+  instance->choices = SHARD_ARENA_ARRAY(s->arena, int8_t, info->nOps);
+  instance->callees = SHARD_ARENA_ARRAY(s->arena, int32_t, info->nOps);
+  instance->results = SHARD_ARENA_ARRAY(s->arena, int8_t, info->nResults ? info->nResults : 1);
+  instance->wanted = SHARD_ARENA_ARRAY(s->arena, int8_t, info->nArguments ? info->nArguments : 1);
+  memset(instance->results, SHARD_STATE_WHOLE, (size_t)info->nResults);
+  memset(instance->wanted, FREE, (size_t)info->nArguments);
+  return instance;
+}
+
+static ShardInstance *solveFunction(Solver *s, int32_t function, const int8_t *arguments) {
+  const ShardFunctionInfo *info = &s->rules->functions[function];
+  for (int32_t i = 0; i < s->nInstances; ++i)
+    if (s->instances[i]->function == function &&
+        memcmp(s->instances[i]->arguments, arguments, (size_t)info->nArguments) == 0)
+      return s->instances[i];
+  const FunctionTable *t = &s->tables[function];
+  ShardInstance *instance = newInstance(s, function, arguments);
+  int8_t *forced = SHARD_ARENA_ARRAY(s->arena, int8_t, info->nOps);
+  uint8_t *nOptions = SHARD_ARENA_ARRAY(s->arena, uint8_t, info->nOps);
+  memset(forced, FREE, (size_t)info->nOps);
+  Frame frame = {.function = function, .table = t, .info = info, .instance = instance,
+                 .forced = forced, .nOptions = nOptions};
+  ShardCost best = evaluate(s, &frame, arguments);
+  int64_t nDecisions = 0;
+  for (int32_t o = 0; o < info->nOps; ++o)
+    nDecisions += nOptions[o] > 1;
+  // Flip one choice at a time while that lowers the cost. Work is bounded on huge flat functions.
+  bool improved = best.bytes > 0 && nDecisions * info->nOps < 4000000;
+  for (int32_t round = 0; improved && round < 4; ++round) {
+    improved = false;
+    for (int32_t o = 0; o < info->nOps; ++o) {
+      if (nOptions[o] <= 1)
+        continue;
+      const ShardOpRule *rule = &info->ops[o];
+      int8_t current = instance->choices[o], saved = forced[o], bestChoice = FREE;
+      for (int32_t c = SHARD_CHOICE_PASS; c < rule->nFactors; ++c) {
+        if (c == current || (c >= 0 && rule->factors[c].kind == SHARD_FACTOR_WHOLE))
+          continue;
+        forced[o] = (int8_t)c;
+        ShardCost cost = evaluate(s, &frame, arguments);
+        if (instance->choices[o] == c && shardCostCompare(&cost, &best) < 0)
+          best = cost, bestChoice = (int8_t)c;
+      }
+      forced[o] = bestChoice != FREE ? bestChoice : saved;
+      improved |= bestChoice != FREE;
+    }
+    best = evaluate(s, &frame, arguments);
+  }
+  if (nDecisions)
+    best = evaluate(s, &frame, arguments);
+  instance->cost = best;
+  const ShardOpRule *ret = &info->ops[info->nOps - 1];
+  for (int32_t p = 0; p < ret->nOperands; ++p)
+    instance->results[ret->operands[p].operandIndex] =
+        operandDemand(s, instance, info->nOps - 1, p);
+  for (int32_t i = 0; i < info->nArguments; ++i)
+    if (info->arguments[i] >= 0 && arguments[i] == SHARD_STATE_WHOLE) {
+      int8_t demand = commonDemand(s, &frame, info->arguments[i] - t->first);
+      if (demand >= 0)
+        instance->wanted[i] = demand;
+    }
+  s->instances = shardArenaGrow(s->arena, s->instances, (size_t)s->nInstances, &s->capacity,
+                                (size_t)s->nInstances + 1, sizeof(ShardInstance *));
+  s->instances[s->nInstances++] = instance;
+  return instance;
+}
+
+static Solver makeSolver(const ShardAxisProblem *problem, ShardArena *arena) {
+  Solver s = {.problem = problem, .rules = problem->rules, .arena = arena};
+  s.tables = SHARD_ARENA_ARRAY(arena, FunctionTable, problem->rules->nFunctions);
+  for (int32_t f = 0; f < problem->rules->nFunctions; ++f)
+    buildTable(&s, f);
+  return s;
+}
+
+ShardAxisSolution *shardAxisSolve(const ShardAxisProblem *problem, ShardArena *arena) {
+  Solver s = makeSolver(problem, arena);
+  ShardInstance *entry = solveFunction(&s, problem->entry, problem->entryArguments);
+  // Search leaves instances behind that no call uses in the end: keep what the entry reaches.
+  ShardAxisSolution *solution = SHARD_ARENA_NEW(arena, ShardAxisSolution);
+  bool *reached = SHARD_ARENA_ARRAY(arena, bool, s.nInstances);
+  for (int32_t i = s.nInstances - 1; i >= 0; --i) {
+    if (s.instances[i] == entry)
+      reached[i] = true;
+    if (!reached[i])
+      continue;
+    const ShardFunctionInfo *info = &s.rules->functions[s.instances[i]->function];
+    for (int32_t o = 0; o < info->nOps; ++o)
+      if (s.instances[i]->callees[o] >= 0)
+        reached[s.instances[i]->callees[o]] = true;
+  }
+  int32_t *renumber = SHARD_ARENA_ARRAY(arena, int32_t, s.nInstances);
+  solution->instances = SHARD_ARENA_ARRAY(arena, ShardInstance *, s.nInstances);
+  for (int32_t i = 0; i < s.nInstances; ++i)
+    if (reached[i]) {
+      renumber[i] = solution->nInstances;
+      solution->instances[solution->nInstances++] = s.instances[i];
+    }
+  for (int32_t i = 0; i < solution->nInstances; ++i) {
+    const ShardFunctionInfo *info = &s.rules->functions[solution->instances[i]->function];
+    for (int32_t o = 0; o < info->nOps; ++o)
+      if (solution->instances[i]->callees[o] >= 0)
+        solution->instances[i]->callees[o] = renumber[solution->instances[i]->callees[o]];
+  }
+  solution->entry = entry;
+  return solution;
+}
+
+void shardAxisVisitEdges(const ShardAxisProblem *problem, const ShardAxisSolution *solution,
+                         ShardArena *arena, void (*visit)(void *user, const ShardEdge *edge), void *user) {
+  Solver s = makeSolver(problem, arena);
+  s.instances = solution->instances, s.nInstances = solution->nInstances;
+  for (int32_t i = 0; i < solution->nInstances; ++i) {
+    const ShardInstance *instance = solution->instances[i];
+    const FunctionTable *t = &s.tables[instance->function];
+    for (int32_t v = 0; v < t->nValues; ++v) {
+      uint64_t seen = 0;
+      int8_t from = instance->states[v];
+      for (int32_t u = t->useStart[v]; u < t->useStart[v + 1]; ++u) {
+        int8_t to = operandDemand(&s, instance, t->uses[u].op, t->uses[u].operand);
+        if (to == from || from == SHARD_STATE_WHOLE || (seen >> ((to + 2) & 63) & 1))
+          continue;
+        seen |= 1ull << ((to + 2) & 63);
+        ShardEdge edge = {.function = instance->function, .value = t->first + v, .from = from, .to = to,
+                          .combiner = (ShardCombiner)instance->combiners[v],
+                          .bytes = reshardBytes(s.rules->values[t->first + v].bytes,
+                                                problem->size, from, to)};
+        visit(user, &edge);
+      }
+    }
+  }
+}

@@ -1,0 +1,82 @@
+//===- Solve.h - Shardings of every value along one mesh axis -----*- C -*-===//
+// The one interface behind which shardings are chosen. Along one axis a value is whole, split on one
+// of its atoms, or partial. Arguments are given; every op picks the factor that it splits so that
+// the bytes on the wire are least: forward from the arguments, then replicated values sink to what
+// their users want and gathers rise to where they are smallest, then single choices are flipped as
+// long as the cost falls. Axes are independent but for divisibility, so they are solved in turn.
+//===----------------------------------------------------------------------===//
+#ifndef SHARD_PLAN_SOLVE_H
+#define SHARD_PLAN_SOLVE_H
+
+#include "../Analysis/Rules.h"
+
+/// State of a value along one axis: an atom's number, or one of these.
+enum { SHARD_STATE_WHOLE = -1, SHARD_STATE_PARTIAL = -2 };
+/// Choice of an op along one axis: a factor's number, or one of these.
+enum { SHARD_CHOICE_NONE = -1, SHARD_CHOICE_PASS = -2 };
+
+/// What moves, in the order in which it counts.
+typedef struct ShardCost {
+  int64_t forbidden; // weights gathered
+  int64_t repeated;  // contraction flops done by every rank though they could be split
+  int64_t bytes;     // sent by one rank, ring counting
+  int64_t count;     // collectives
+} ShardCost;
+int shardCostCompare(const ShardCost *a, const ShardCost *b);
+
+/// A function with the states of its arguments.
+typedef struct ShardInstance {
+  int32_t function;
+  const int8_t *arguments; // [nArguments]
+  int8_t *states;          // [values of the function] state in which each is produced
+  uint8_t *combiners;      // [values of the function] of a partial state
+  int8_t *choices;         // [nOps]
+  int32_t *callees;        // [nOps] instance of a call, else -1
+  int8_t *results;         // [nResults] states handed to the caller
+  int8_t *wanted;          // [nArguments] what all users want of a whole argument
+  ShardCost cost;          // of one call, callees included
+} ShardInstance;
+
+typedef struct ShardAxisProblem {
+  const ShardRules *rules;
+  int64_t size;                  // ranks along the axis
+  int64_t **used;                // [function][flat factor] product of earlier axes' sizes
+  const int8_t *const *pinned;   // [function] states that ops must produce (user), or null; -128 free
+  int32_t entry;                 // function
+  const int8_t *entryArguments;  // [nArguments] states
+  const int8_t *entryResults;    // [nResults] wanted state, or null: as produced (partial resolved)
+  const uint8_t *weight;         // [values] derived from weights only: never gathered
+  const uint8_t *layer;          // [functions] called as a layer: a full-size residual is not made partial first
+} ShardAxisProblem;
+
+typedef struct ShardAxisSolution {
+  int32_t nInstances;
+  ShardInstance **instances; // the entry is the last
+  ShardInstance *entry;
+} ShardAxisSolution;
+
+ShardAxisSolution *shardAxisSolve(const ShardAxisProblem *problem, ShardArena *arena);
+
+/// First value of a function, and number of its values (they are consecutive in ShardRules.values).
+int32_t shardFunctionFirstValue(const ShardRules *rules, int32_t function);
+int32_t shardFunctionValueCount(const ShardRules *rules, int32_t function);
+/// Index of an op's first factor in ShardAxisProblem.used[function].
+int32_t *shardFactorOffsets(const ShardRules *rules, int32_t function, ShardArena *arena, int32_t *outTotal);
+
+/// The state an op needs of an operand under a choice.
+int8_t shardOperandDemand(const ShardRules *rules, const ShardInstance *instance,
+                          const ShardAxisProblem *problem, const ShardOpRule *rule, int32_t op,
+                          int32_t operand);
+
+/// One collective that a solution causes.
+typedef struct ShardEdge {
+  int32_t function, value;
+  int8_t from, to;
+  ShardCombiner combiner;
+  int64_t bytes; // one call
+} ShardEdge;
+/// Calls `visit` for each distinct reshard that moves data, in each instance (once, not per call).
+void shardAxisVisitEdges(const ShardAxisProblem *problem, const ShardAxisSolution *solution,
+                         ShardArena *arena, void (*visit)(void *user, const ShardEdge *edge), void *user);
+
+#endif // SHARD_PLAN_SOLVE_H
