@@ -134,6 +134,13 @@ static MlirStringRef stripBraces(MlirStringRef text) {
   return text;
 }
 
+bool shardPassOptionSet(const ShardPassInfo *info, const char *name, const char *value,
+                        void *options, ShardArena *arena, const char **outMessage) {
+  const ShardOption *option = shardPassOptionFind(info, mlirStringRefCreateFromCString(name));
+  return setOption(info, option, shardArenaCopyString(arena, value, strlen(value)), options, arena,
+                   outMessage);
+}
+
 static const char *optionNames(const ShardPassInfo *info, ShardArena *arena) {
   if (!info->nOptions)
     return "it has none";

@@ -148,6 +148,12 @@ static intptr_t dialectsOf(const ShardPassInfo *info, MlirDialectHandle *handles
   return count;
 }
 
+void shardPassLoadDialects(const ShardPassInfo *info, MlirContext context) {
+  MlirDialectHandle handles[nUsualDialects + nOtherDialects];
+  for (intptr_t i = 0, n = dialectsOf(info, handles); i < n; ++i)
+    mlirDialectHandleLoadDialect(handles[i], context);
+}
+
 MlirPass shardPassCreate(const ShardPassInfo *info, MlirStringRef options, char *message,
                          size_t messageBytes) {
   ShardArena *arena = shardArenaCreate();

@@ -22,7 +22,13 @@ bool shardPassInfoIsInPipeline(intptr_t index);
 /// a message in `arena`.
 bool shardPassOptionsParse(const ShardPassInfo *info, MlirStringRef text, void *options,
                            ShardArena *arena, const char **outMessage);
+/// Sets one option of an already parsed struct; messages as above.
+bool shardPassOptionSet(const ShardPassInfo *info, const char *name, const char *value,
+                        void *options, ShardArena *arena, const char **outMessage);
 const ShardOption *shardPassOptionFind(const ShardPassInfo *info, MlirStringRef name);
+
+/// Loads the dialects whose ops the pass may create.
+void shardPassLoadDialects(const ShardPassInfo *info, MlirContext context);
 
 /// An MLIR pass; hand it to a pass manager. On a mistake in `options` returns a null pass and writes
 /// a message, cut to `messageBytes`.

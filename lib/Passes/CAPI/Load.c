@@ -1,0 +1,219 @@
+//===- Load.c - Contexts, inputs, messages ------------------------*- C -*-===//
+#include "../../../tools/common/InputFile.h"
+#include "../Core/Arena.h"
+#include "../Core/Diagnostics.h"
+#include "../Core/Dialects.h"
+#include "../Core/IR.h"
+#include "../Core/ParseShim.h"
+
+#include "shard/Pipelines.h"
+
+#include "mlir-c/BuiltinAttributes.h"
+#include "mlir-c/RegisterEverything.h"
+
+#include <ctype.h>
+#include <string.h>
+
+void shardContextPrepare(MlirContext context) {
+  static const char *const names[] = {"arith", "cf",    "func",   "linalg", "math",
+                                      "scf",   "shard", "tensor", "tosa"};
+  MlirDialectRegistry registry = mlirDialectRegistryCreate();
+  mlirRegisterAllDialects(registry);
+  mlirContextAppendDialectRegistry(context, registry);
+  mlirDialectRegistryDestroy(registry);
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i)
+    mlirContextGetOrLoadDialect(context, mlirStringRefCreateFromCString(names[i]));
+}
+
+//===----------------------------------------------------------------------===//
+// Parsing
+//===----------------------------------------------------------------------===//
+
+// The parser's own words for a dialect that it does not know are told from others by these phrases
+// (MLIR 22.1); the error is then said again with what to do. Others pass through.
+typedef struct ParseState {
+  MlirStringRef text; // the source
+  ShardArena *arena;
+  MlirLocation location; // of the error to be said again
+  const char *message;   // null: none
+  bool failed;           // an error passed through or was taken
+} ParseState;
+
+typedef struct TextBuffer {
+  ShardArena *arena;
+  char *text;
+  size_t length, capacity;
+} TextBuffer;
+
+static void appendText(MlirStringRef part, void *user) {
+  TextBuffer *buffer = user;
+  buffer->text = shardArenaGrow(buffer->arena, buffer->text, buffer->length, &buffer->capacity,
+                                buffer->length + part.length + 1, 1);
+  if (part.length)
+    memcpy(buffer->text + buffer->length, part.data, part.length);
+  buffer->length += part.length;
+  buffer->text[buffer->length] = 0;
+}
+
+static bool isNameCharacter(char c) { return isalnum((unsigned char)c) || c == '_' || c == '$'; }
+
+// The quoted "dialect.op" that stands last before column `column` of line `line` (both from 1).
+static MlirStringRef findQuotedName(MlirStringRef text, int line, int column) {
+  MlirStringRef none = {NULL, 0};
+  const char *p = text.data, *end = text.data + text.length;
+  for (int i = 1; i < line && p; ++i) {
+    p = memchr(p, '\n', (size_t)(end - p));
+    p = p ? p + 1 : NULL;
+  }
+  if (!p || column < 1 || column > end - p)
+    return none;
+  const char *close = p + column - 1; // the location is behind the name
+  while (close > p && *close != '"')
+    --close;
+  const char *open = close;
+  while (open > p && *--open != '"')
+    ;
+  if (open >= close || *open != '"')
+    return none;
+  return mlirStringRefCreate(open + 1, (size_t)(close - open - 1));
+}
+
+// The name that follows `prefix` in `message`, up to a character that no name has.
+static MlirStringRef nameAfter(const char *message, const char *prefix) {
+  const char *p = strstr(message, prefix);
+  if (!p)
+    return (MlirStringRef){NULL, 0};
+  p += strlen(prefix);
+  size_t length = 0;
+  while (isNameCharacter(p[length]) || p[length] == '.')
+    ++length;
+  return mlirStringRefCreate(p, length);
+}
+
+static const char *explainUnknownDialect(ParseState *state, MlirLocation location,
+                                         const char *message) {
+  MlirStringRef op = {NULL, 0}, dialect = {NULL, 0};
+  if (strstr(message, "not found for custom op '")) {
+    op = nameAfter(message, "custom op '");
+    dialect = shardDialectOfOp(op);
+  } else if (strstr(message, "operation being parsed with an unregistered dialect") &&
+             mlirLocationIsAFileLineColRange(location)) {
+    op = findQuotedName(state->text, mlirLocationFileLineColRangeGetStartLine(location),
+                        mlirLocationFileLineColRangeGetStartColumn(location));
+    if (op.length)
+      dialect = shardDialectOfOp(op);
+  } else if (strstr(message, "created with unregistered dialect")) {
+    dialect = nameAfter(message, strstr(message, "!\"") ? "!\"" : "#\"");
+  }
+  if (!dialect.length)
+    return NULL;
+  const char *advice = shardDialectGetAdvice(dialect);
+  if (!advice)
+    advice = "models are made of func, linalg, tensor, arith, math, tosa, scf and cf.assert";
+  if (op.length)
+    return shardArenaFormat(state->arena, "op '%.*s': dialect '%.*s' is not supported; %s",
+                            (int)op.length, op.data, (int)dialect.length, dialect.data,
+                            advice);
+  return shardArenaFormat(state->arena, "dialect '%.*s' is not supported; %s", (int)dialect.length,
+                          dialect.data, advice);
+}
+
+static MlirLogicalResult takeParseDiagnostic(MlirDiagnostic diagnostic, void *user) {
+  ParseState *state = user;
+  if (mlirDiagnosticGetSeverity(diagnostic) != MlirDiagnosticError)
+    return mlirLogicalResultFailure();
+  if (state->failed)
+    return mlirLogicalResultSuccess(); // what follows the first error only repeats it
+  state->failed = true;
+  TextBuffer buffer = {.arena = state->arena};
+  mlirDiagnosticPrint(diagnostic, appendText, &buffer);
+  state->location = mlirDiagnosticGetLocation(diagnostic);
+  state->message = explainUnknownDialect(state, state->location, buffer.text ? buffer.text : "");
+  return state->message ? mlirLogicalResultSuccess() : mlirLogicalResultFailure();
+}
+
+static bool isBlank(MlirStringRef text) {
+  for (size_t i = 0; i < text.length; ++i)
+    if (!isspace((unsigned char)text.data[i]))
+      return false;
+  return true;
+}
+
+MlirModule shardModuleParse(MlirContext context, MlirStringRef text, const char *name) {
+  MlirStringRef nameRef = mlirStringRefCreateFromCString(name);
+  MlirLocation start = mlirLocationFileLineColGet(context, nameRef, 1, 1);
+  if (isBlank(text)) {
+    shardEmitErrorAt(start, "the file is empty; expected a module");
+    return (MlirModule){NULL};
+  }
+  ParseState state = {.text = text, .arena = shardArenaCreate()};
+  MlirDiagnosticHandlerID id =
+      mlirContextAttachDiagnosticHandler(context, takeParseDiagnostic, &state, NULL);
+  MlirModule module = shardParseNamed(context, text, nameRef);
+  mlirContextDetachDiagnosticHandler(context, id);
+  if (mlirModuleIsNull(module) && state.message)
+    shardEmitErrorAt(state.location, "%s", state.message);
+  else if (mlirModuleIsNull(module) && !state.failed)
+    shardEmitErrorAt(start, "this is no module");
+  shardArenaDestroy(state.arena);
+  return module;
+}
+
+MlirModule shardModuleParseFile(MlirContext context, const char *path) {
+  ShardInputFile file;
+  char message[512];
+  if (!shardInputFileRead(path, &file, message, sizeof message)) {
+    shardEmitErrorAt(mlirLocationUnknownGet(context), "%s", message);
+    return (MlirModule){NULL};
+  }
+  MlirModule module = shardModuleParse(context, mlirStringRefCreate(file.bytes, file.sizeBytes),
+                                       strcmp(path, "-") == 0 ? "<stdin>" : path);
+  shardInputFileRelease(&file);
+  return module;
+}
+
+//===----------------------------------------------------------------------===//
+// Diagnostics as text
+//===----------------------------------------------------------------------===//
+
+static void sendText(MlirStringCallback callback, void *userData, const char *text) {
+  callback(mlirStringRefCreateFromCString(text), userData);
+}
+
+static void formatOne(MlirDiagnostic diagnostic, const char *fallback, ShardArena *arena,
+                      const char *severity, MlirStringCallback callback, void *userData) {
+  MlirLocation location = mlirDiagnosticGetLocation(diagnostic);
+  const char *where = shardLocationText(location, arena);
+  // A name alone, or nothing, is no place in a file.
+  const char *last = strrchr(where, ':');
+  bool isFile = last && isdigit((unsigned char)last[1]);
+  sendText(callback, userData, isFile ? where : fallback);
+  sendText(callback, userData, ": ");
+  sendText(callback, userData, severity);
+  sendText(callback, userData, ": ");
+  TextBuffer buffer = {.arena = arena};
+  mlirDiagnosticPrint(diagnostic, appendText, &buffer);
+  // One line: a newline in MLIR's text would look like another message.
+  for (size_t i = 0; i < buffer.length; ++i)
+    if (buffer.text[i] == '\n')
+      buffer.text[i] = ' ';
+  while (buffer.length && buffer.text[buffer.length - 1] == ' ')
+    --buffer.length;
+  if (buffer.length)
+    callback(mlirStringRefCreate(buffer.text, buffer.length), userData);
+  sendText(callback, userData, "\n");
+}
+
+void shardDiagnosticFormat(MlirDiagnostic diagnostic, const char *fallback,
+                           MlirStringCallback callback, void *userData) {
+  static const char *const severities[] = {[MlirDiagnosticError] = "error",
+                                           [MlirDiagnosticWarning] = "warning",
+                                           [MlirDiagnosticNote] = "note",
+                                           [MlirDiagnosticRemark] = "remark"};
+  ShardArena *arena = shardArenaCreate();
+  formatOne(diagnostic, fallback, arena, severities[mlirDiagnosticGetSeverity(diagnostic)],
+            callback, userData);
+  for (intptr_t i = 0, n = mlirDiagnosticGetNumNotes(diagnostic); i < n; ++i)
+    formatOne(mlirDiagnosticGetNote(diagnostic, i), fallback, arena, "note", callback, userData);
+  shardArenaDestroy(arena);
+}

@@ -1,0 +1,269 @@
+//===- Pipelines.c - From a model to one program per device -------*- C -*-===//
+// The passes run one after another on the module, without a pass manager: the caller is asked
+// between them, options need no text form, and nothing is registered anywhere.
+//===----------------------------------------------------------------------===//
+#include "shard/Pipelines.h"
+
+#include "../Analysis/Mesh.h"
+#include "../Core/Registry.h"
+
+#include "mlir-c/BuiltinAttributes.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char stageAttribute[] = "spmd.after";
+static const char spmdizePass[] = "shard-spmdize", lowerPass[] = "shard-lower-cpu";
+
+intptr_t shardPipelineGetPassCount(void) {
+  intptr_t count = 0;
+  for (intptr_t i = 0; i < shardPassInfoCount(); ++i)
+    count += shardPassInfoIsInPipeline(i);
+  return count;
+}
+
+static const ShardPassInfo *pipelinePass(intptr_t index) {
+  for (intptr_t i = 0; i < shardPassInfoCount(); ++i)
+    if (shardPassInfoIsInPipeline(i) && index-- == 0)
+      return shardPassInfoGet(i);
+  return NULL;
+}
+
+const char *shardPipelineGetPass(intptr_t index) { return pipelinePass(index)->argument; }
+
+// Place of a pass in the pipeline; -1 when it is no part of it.
+static intptr_t pipelineIndex(MlirStringRef argument) {
+  for (intptr_t i = 0, n = shardPipelineGetPassCount(); i < n; ++i)
+    if (shardStringIs(argument, pipelinePass(i)->argument))
+      return i;
+  return -1;
+}
+
+const char *shardModuleGetStage(MlirOperation module) {
+  MlirAttribute after = shardOpGetAttribute(module, stageAttribute);
+  if (!mlirAttributeIsNull(after) && mlirAttributeIsAString(after)) {
+    intptr_t index = pipelineIndex(mlirStringAttrGetValue(after));
+    return index < 0 ? NULL : shardPipelineGetPass(index);
+  }
+  if (!mlirAttributeIsNull(shardOpGetAttribute(module, "spmd.program")))
+    return lowerPass;
+  if (!mlirAttributeIsNull(shardOpGetAttribute(module, "spmd.sites")))
+    return spmdizePass;
+  return NULL;
+}
+
+ShardPipelineOptions shardPipelineOptionsGetDefault(void) {
+  return (ShardPipelineOptions){.structBytes = sizeof(ShardPipelineOptions)};
+}
+
+bool shardPipelineCheckDegrees(const char *degrees, char *message, size_t messageBytes) {
+  if (!*degrees || strcmp(degrees, "auto") == 0)
+    return true;
+  ShardArena *arena = shardArenaCreate();
+  ShardDegrees parsed;
+  const char *why = "";
+  bool ok = shardDegreesParse(degrees, strlen(degrees), arena, &parsed, &why);
+  if (!ok)
+    snprintf(message, messageBytes, "%s", why);
+  shardArenaDestroy(arena);
+  return ok;
+}
+
+// Options by the names that passes give them.
+enum { maxValues = 8 };
+typedef struct OptionValues {
+  intptr_t count;
+  const char *names[maxValues], *values[maxValues];
+  bool used[maxValues];
+} OptionValues;
+
+static void addValue(OptionValues *all, const char *name, const char *value) {
+  if (!value)
+    return;
+  assert(all->count < maxValues);
+  all->names[all->count] = name;
+  all->values[all->count++] = value;
+}
+
+static MlirLogicalResult runPass(const ShardPassInfo *info, MlirOperation module,
+                                 OptionValues *values) {
+  ShardArena *arena = shardArenaCreate();
+  void *options = shardArenaAllocate(arena, info->optionsSize);
+  const char *message = NULL;
+  MlirLogicalResult result = mlirLogicalResultSuccess();
+  bool ok = shardPassOptionsParse(info, mlirStringRefCreate("", 0), options, arena, &message);
+  for (intptr_t i = 0; ok && i < values->count; ++i)
+    if (shardPassOptionFind(info, mlirStringRefCreateFromCString(values->names[i])))
+      ok = shardPassOptionSet(info, values->names[i], values->values[i], options, arena, &message);
+  if (!ok) {
+    result = shardEmitError(module, "%s", message);
+  } else {
+    MlirContext context = mlirOperationGetContext(module);
+    shardPassLoadDialects(info, context);
+    ShardPassRun run = {context, module, options, arena};
+    assert(strcmp(info->anchor, "builtin.module") == 0 || !*info->anchor);
+    result = info->run(&run);
+  }
+  shardArenaDestroy(arena);
+  return result;
+}
+
+static MlirLogicalResult checkOptionsUsed(MlirOperation module, OptionValues *values,
+                                          intptr_t first, intptr_t end) {
+  for (intptr_t i = first; i < end; ++i)
+    for (intptr_t k = 0; k < values->count; ++k)
+      values->used[k] |=
+          shardPassOptionFind(pipelinePass(i), mlirStringRefCreateFromCString(values->names[k])) !=
+          NULL;
+  for (intptr_t k = 0; k < values->count; ++k)
+    if (!values->used[k])
+      return shardEmitError(module, "'%s' is for a pass that does not run here%s%s",
+                            values->names[k], first ? ": the module comes from after " : "",
+                            first ? shardPipelineGetPass(first - 1) : "");
+  return mlirLogicalResultSuccess();
+}
+
+MlirLogicalResult shardPipelineRun(MlirOperation module, const ShardPipelineOptions *options) {
+  assert(options->structBytes == sizeof(ShardPipelineOptions));
+  if (!shardOpIs(module, "builtin.module"))
+    return shardEmitError(module, "expected a builtin.module");
+  // Where to begin.
+  MlirAttribute after = shardOpGetAttribute(module, stageAttribute);
+  const char *stage = shardModuleGetStage(module);
+  if (!stage && !mlirAttributeIsNull(after)) {
+    MlirStringRef text = mlirAttributeIsAString(after) ? mlirStringAttrGetValue(after)
+                                                       : mlirStringRefCreate("", 0);
+    return shardEmitError(module, "'spmd.after' is '%.*s', which is no pass of the pipeline",
+                          (int)text.length, text.data);
+  }
+  intptr_t first = stage ? pipelineIndex(mlirStringRefCreateFromCString(stage)) + 1 : 0;
+  // Where to end.
+  intptr_t end = shardPipelineGetPassCount();
+  intptr_t lower = pipelineIndex(mlirStringRefCreateFromCString(lowerPass));
+  if (!options->lower && lower >= 0)
+    end = lower;
+  if (options->stopAfter) {
+    intptr_t stop = pipelineIndex(mlirStringRefCreateFromCString(options->stopAfter));
+    if (stop < 0) {
+      ShardArena *arena = shardArenaCreate();
+      const char *names = "";
+      for (intptr_t i = 0; i < shardPipelineGetPassCount(); ++i)
+        names = shardArenaFormat(arena, "%s%s'%s'", names, i ? ", " : "", shardPipelineGetPass(i));
+      shardEmitError(module, "no pass of the pipeline is named '%s'; its passes are %s",
+                     options->stopAfter, names);
+      shardArenaDestroy(arena);
+      return mlirLogicalResultFailure();
+    }
+    if (stop < first)
+      return shardEmitError(module, "cannot stop after '%s': the module comes from after '%s'",
+                            options->stopAfter, stage);
+    end = stop + 1;
+  }
+  if (end < first)
+    end = first;
+  OptionValues values = {0};
+  addValue(&values, "degrees", options->degrees);
+  addValue(&values, "function", options->function);
+  addValue(&values, "args", options->argsFile);
+  addValue(&values, "annotations", options->annotations);
+  addValue(&values, "dim", options->dims);
+  addValue(&values, "results", options->splitResults ? "split" : NULL);
+  addValue(&values, "mcpu", options->lower ? options->mcpu : NULL);
+  if (!stage && !options->degrees)
+    return shardEmitError(module, "no degrees are given, and the module is not from a stop of the "
+                                  "pipeline");
+  intptr_t plan = pipelineIndex(mlirStringRefCreateFromCString("shard-plan"));
+  if (plan >= 0 && first <= plan && plan < end && !options->degrees)
+    return shardEmitError(module, "no degrees are given, and 'shard-plan' is still to run");
+  if (mlirLogicalResultIsFailure(checkOptionsUsed(module, &values, first,
+                                                  options->stopAfter ? shardPipelineGetPassCount()
+                                                                     : end)))
+    return mlirLogicalResultFailure();
+
+  shardOpRemoveAttribute(module, stageAttribute);
+  for (intptr_t i = first; i < end; ++i) {
+    const ShardPassInfo *info = pipelinePass(i);
+    if (options->cancelled && options->cancelled(options->userData))
+      return shardEmitError(module, "cancelled before '%s'", info->argument);
+    if (options->progress)
+      options->progress(options->userData, info->argument, i - first, end - first);
+    if (mlirLogicalResultIsFailure(runPass(info, module, &values)))
+      return mlirLogicalResultFailure();
+    if ((options->verifyEach || i + 1 == end) && !mlirOperationVerify(module))
+      return mlirLogicalResultFailure(); // the verifier has said what is wrong
+    if (options->inspect)
+      options->inspect(options->userData, info->argument, module);
+  }
+  if (options->stopAfter)
+    shardOpSetAttribute(
+        module, stageAttribute,
+        shardAttrString(mlirOperationGetContext(module), shardPipelineGetPass(end - 1)));
+  return mlirLogicalResultSuccess();
+}
+
+//===----------------------------------------------------------------------===//
+// One stage
+//===----------------------------------------------------------------------===//
+
+typedef struct KeepState {
+  MlirOperation module;
+  ShardPointerMap *kept; // functions
+  ShardArena *arena;
+} KeepState;
+
+static MlirLogicalResult keepFunction(KeepState *state, MlirOperation func);
+
+static MlirLogicalResult keepCallee(void *user, MlirOperation call) {
+  KeepState *state = user;
+  MlirAttribute callee = shardOpGetAttribute(call, "callee");
+  MlirOperation func =
+      shardModuleLookup(state->module, mlirFlatSymbolRefAttrGetValue(callee));
+  return mlirOperationIsNull(func) ? mlirLogicalResultSuccess() : keepFunction(state, func);
+}
+
+static MlirLogicalResult keepFunction(KeepState *state, MlirOperation func) {
+  if (shardPointerMapGetOr(state->kept, func.ptr, 0))
+    return mlirLogicalResultSuccess();
+  shardPointerMapSet(state->kept, func.ptr, 1);
+  return shardWalk(func, "func.call", keepCallee, state);
+}
+
+MlirLogicalResult shardModuleKeepStage(MlirOperation module, int64_t stage) {
+  MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(module, 0));
+  ShardArena *arena = shardArenaCreate();
+  KeepState state = {module, shardPointerMapCreate(arena, 64), arena};
+  MlirOperation found = {NULL};
+  int64_t nStages = 0;
+  for (MlirOperation op = mlirBlockGetFirstOperation(body); !mlirOperationIsNull(op);
+       op = mlirOperationGetNextInBlock(op)) {
+    if (!shardOpIs(op, "func.func") || !shardFuncIsPublic(op) ||
+        mlirBlockIsNull(shardFuncGetBody(op)))
+      continue;
+    int64_t number = 0; // a program of one stage carries no number
+    shardAttrGetI64(shardOpGetAttribute(op, "spmd.stage"), &number);
+    ++nStages;
+    if (number == stage)
+      found = op;
+  }
+  MlirLogicalResult result = mlirLogicalResultSuccess();
+  if (mlirOperationIsNull(found)) {
+    result = nStages == 1
+                 ? shardEmitError(module, "there is no stage %" PRId64 "; the program has one, 0",
+                                  stage)
+                 : shardEmitError(module,
+                                  "there is no stage %" PRId64 "; the stages are 0 to %" PRId64,
+                                  stage, nStages - 1);
+  } else {
+    keepFunction(&state, found);
+    for (MlirOperation op = mlirBlockGetFirstOperation(body), next; !mlirOperationIsNull(op);
+         op = next) {
+      next = mlirOperationGetNextInBlock(op);
+      if (shardOpIs(op, "func.func") && !shardPointerMapGetOr(state.kept, op.ptr, 0))
+        mlirOperationDestroy(op);
+    }
+  }
+  shardArenaDestroy(arena);
+  return result;
+}
