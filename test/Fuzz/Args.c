@@ -20,7 +20,8 @@ static void checkEntry(const ShardArgsEntry *entry) {
   require(entry->rank >= 0 && entry->rank <= SHARD_NPY_MAX_RANK, "the rank is in range");
   for (int32_t i = 0; entry->hasShape && i < entry->rank; ++i)
     require(entry->shape[i] >= 0, "no dimension is negative");
-  require(entry->file[0] != '/' && strcmp(entry->file, "..") != 0 && strncmp(entry->file, "../", 3) != 0,
+  require(entry->file[0] != '/' && strcmp(entry->file, "..") != 0 &&
+              strncmp(entry->file, "../", 3) != 0,
           "files lie in the folder of args.json");
 }
 

@@ -2,7 +2,8 @@
 // fuzz-NAME [-seconds=N] [-seed=N] [-artifact=FILE] PATH...
 // Runs the target on every file (of every folder) named, then, for N seconds, on mutations of them.
 // The input at hand lies in FILE (default crash-input) while it runs, so that it is there after a
-// crash; it is removed on success. Linked when there is no clang with libFuzzer; see CMakeLists.txt.
+// crash; it is removed on success. Linked when there is no clang with libFuzzer; see
+// CMakeLists.txt.
 //===----------------------------------------------------------------------===//
 #define _GNU_SOURCE
 
@@ -106,9 +107,15 @@ static void runOne(const uint8_t *data, size_t sizeBytes) {
 
 /// Changes `data` in place, at most MAX_INPUT_BYTES long; returns the new length.
 static size_t mutate(uint8_t *data, size_t sizeBytes) {
-  static const char *const numbers[] = {"0", "1", "-1", "2147483648", "4294967296",
-                                        "9223372036854775807", "9223372036854775808",
-                                        "1e400", "99999999999999999999999"};
+  static const char *const numbers[] = {"0",
+                                        "1",
+                                        "-1",
+                                        "2147483648",
+                                        "4294967296",
+                                        "9223372036854775807",
+                                        "9223372036854775808",
+                                        "1e400",
+                                        "99999999999999999999999"};
   size_t at = below(sizeBytes + 1), length = 1 + below(16);
   switch (below(8)) {
   case 0: // one bit
@@ -159,7 +166,7 @@ static size_t mutate(uint8_t *data, size_t sizeBytes) {
   }
   default: // a character that parsers look at
     if (at < sizeBytes)
-      data[at] = (uint8_t) "{}[]()\",:'\\ \n,-.0"[below(17)];
+      data[at] = (uint8_t)"{}[]()\",:'\\ \n,-.0"[below(17)];
     return sizeBytes;
   }
 }
@@ -199,7 +206,8 @@ int main(int argc, char **argv) {
   clock_gettime(CLOCK_MONOTONIC, &start);
   now = start;
   static uint8_t buffer[MAX_INPUT_BYTES];
-  while ((double)(now.tv_sec - start.tv_sec) + 1e-9 * (double)(now.tv_nsec - start.tv_nsec) < seconds) {
+  while ((double)(now.tv_sec - start.tv_sec) + 1e-9 * (double)(now.tv_nsec - start.tv_nsec) <
+         seconds) {
     for (int i = 0; i < 256; ++i, ++runs) {
       const Input *input = &inputs[below(nInputs)];
       size_t sizeBytes = input->sizeBytes < sizeof(buffer) ? input->sizeBytes : sizeof(buffer);

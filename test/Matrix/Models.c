@@ -5,32 +5,116 @@
 #include <string.h>
 
 const Model models[] = {
-    {.name = "llama-gqa", .batch = 2, .sequence = 37, .hidden = 64, .layers = 2, .heads = 8,
-     .keyValueHeads = 2, .headSize = 8, .mlp = 176, .vocabulary = 250, .logits = true,
-     .sumsPerLayer = 2, .embedded = true},
-    {.name = "llama-even", .batch = 2, .sequence = 32, .hidden = 128, .layers = 4, .heads = 16,
-     .keyValueHeads = 8, .headSize = 8, .mlp = 256, .vocabulary = 256, .logits = true,
+    {.name = "llama-gqa",
+     .batch = 2,
+     .sequence = 37,
+     .hidden = 64,
+     .layers = 2,
+     .heads = 8,
+     .keyValueHeads = 2,
+     .headSize = 8,
+     .mlp = 176,
+     .vocabulary = 250,
+     .logits = true,
+     .sumsPerLayer = 2,
+     .embedded = true},
+    {.name = "llama-even",
+     .batch = 2,
+     .sequence = 32,
+     .hidden = 128,
+     .layers = 4,
+     .heads = 16,
+     .keyValueHeads = 8,
+     .headSize = 8,
+     .mlp = 256,
+     .vocabulary = 256,
+     .logits = true,
      .sumsPerLayer = 2},
-    {.name = "llama-no-mask", .batch = 2, .sequence = 32, .hidden = 64, .layers = 2, .heads = 4,
-     .keyValueHeads = 4, .headSize = 16, .mlp = 128, .vocabulary = 128, .logits = true,
+    {.name = "llama-no-mask",
+     .batch = 2,
+     .sequence = 32,
+     .hidden = 64,
+     .layers = 2,
+     .heads = 4,
+     .keyValueHeads = 4,
+     .headSize = 16,
+     .mlp = 128,
+     .vocabulary = 128,
+     .logits = true,
      .sumsPerLayer = 2},
-    {.name = "gpt2", .batch = 2, .sequence = 32, .hidden = 96, .layers = 3, .heads = 12,
-     .keyValueHeads = 12, .headSize = 8, .mlp = 384, .vocabulary = 251, .logits = true,
-     .sumsPerLayer = 2, .embedded = true},
-    {.name = "bert", .batch = 2, .sequence = 33, .hidden = 96, .layers = 2, .heads = 12,
-     .keyValueHeads = 12, .headSize = 8, .mlp = 384, .vocabulary = 120, .hiddenResult = true,
+    {.name = "gpt2",
+     .batch = 2,
+     .sequence = 32,
+     .hidden = 96,
+     .layers = 3,
+     .heads = 12,
+     .keyValueHeads = 12,
+     .headSize = 8,
+     .mlp = 384,
+     .vocabulary = 251,
+     .logits = true,
+     .sumsPerLayer = 2,
+     .embedded = true},
+    {.name = "bert",
+     .batch = 2,
+     .sequence = 33,
+     .hidden = 96,
+     .layers = 2,
+     .heads = 12,
+     .keyValueHeads = 12,
+     .headSize = 8,
+     .mlp = 384,
+     .vocabulary = 120,
+     .hiddenResult = true,
      .sumsPerLayer = 2},
-    {.name = "vit", .batch = 2, .sequence = 65, .hidden = 64, .layers = 3, .heads = 4,
-     .keyValueHeads = 4, .headSize = 16, .mlp = 256, .classes = 10, .sumsPerLayer = 2},
-    {.name = "mixtral-gather", .batch = 2, .sequence = 32, .hidden = 64, .layers = 2, .heads = 8,
-     .keyValueHeads = 2, .headSize = 8, .mlp = 112, .vocabulary = 200, .logits = true,
+    {.name = "vit",
+     .batch = 2,
+     .sequence = 65,
+     .hidden = 64,
+     .layers = 3,
+     .heads = 4,
+     .keyValueHeads = 4,
+     .headSize = 16,
+     .mlp = 256,
+     .classes = 10,
      .sumsPerLayer = 2},
-    {.name = "mixtral-dense", .batch = 2, .sequence = 32, .hidden = 64, .layers = 2, .heads = 8,
-     .keyValueHeads = 2, .headSize = 8, .mlp = 112, .vocabulary = 200, .logits = true,
+    {.name = "mixtral-gather",
+     .batch = 2,
+     .sequence = 32,
+     .hidden = 64,
+     .layers = 2,
+     .heads = 8,
+     .keyValueHeads = 2,
+     .headSize = 8,
+     .mlp = 112,
+     .vocabulary = 200,
+     .logits = true,
      .sumsPerLayer = 2},
-    {.name = "mixtral-capacity", .batch = 2, .sequence = 32, .hidden = 64, .layers = 2, .heads = 8,
-     .keyValueHeads = 2, .headSize = 8, .mlp = 112, .vocabulary = 200, .logits = true,
-     .sumsPerLayer = 2, .mixesRows = true},
+    {.name = "mixtral-dense",
+     .batch = 2,
+     .sequence = 32,
+     .hidden = 64,
+     .layers = 2,
+     .heads = 8,
+     .keyValueHeads = 2,
+     .headSize = 8,
+     .mlp = 112,
+     .vocabulary = 200,
+     .logits = true,
+     .sumsPerLayer = 2},
+    {.name = "mixtral-capacity",
+     .batch = 2,
+     .sequence = 32,
+     .hidden = 64,
+     .layers = 2,
+     .heads = 8,
+     .keyValueHeads = 2,
+     .headSize = 8,
+     .mlp = 112,
+     .vocabulary = 200,
+     .logits = true,
+     .sumsPerLayer = 2,
+     .mixesRows = true},
 };
 const int nModels = sizeof(models) / sizeof(models[0]);
 
@@ -95,18 +179,23 @@ ByteRange modelBytes(const Model *m, Degrees d) {
   int64_t rowParts = d.dp * d.sp;
   double allRows = (double)(m->batch * m->sequence);
   if (m->logits)
-    bytes += gatherBytes(rowParts * (splitsVocabulary(m, d) ? d.tp : 1), allRows * (double)m->vocabulary * f32) * onAStage;
+    bytes += gatherBytes(rowParts * (splitsVocabulary(m, d) ? d.tp : 1),
+                         allRows * (double)m->vocabulary * f32) *
+             onAStage;
   if (m->hiddenResult) {
     bytes += gatherBytes(rowParts, allRows * (double)m->hidden * f32) * onAStage;
     bytes += gatherBytes(d.dp, (double)(m->batch * m->hidden) * f32) * onAStage;
     // The pooler goes by cost: whole, or split with one collective.
-    optional += 2 * gatherBytes(d.tp, (double)m->batch / (double)d.dp * (double)m->hidden * f32) * onAStage;
+    optional +=
+        2 * gatherBytes(d.tp, (double)m->batch / (double)d.dp * (double)m->hidden * f32) * onAStage;
   }
   if (m->classes) {
     bytes += gatherBytes(d.dp, (double)(m->batch * m->classes) * f32) * onAStage;
     // Patch embedding and classifier: at most one collective each.
     optional += (gatherBytes(d.tp, 2 * hidden) +
-                 2 * gatherBytes(d.tp, (double)m->batch / (double)d.dp * (double)(m->hidden + m->classes) * f32)) * onAStage;
+                 2 * gatherBytes(d.tp, (double)m->batch / (double)d.dp *
+                                           (double)(m->hidden + m->classes) * f32)) *
+                onAStage;
   }
 
   // sp: one gather of keys and values a layer, or something cheaper.
@@ -142,17 +231,19 @@ typedef enum WeightKind {
 
 static WeightKind weightKind(const char *name) {
   bool bias = endsWith(name, ".bias");
-  if (contains(name, "embed_tokens") || contains(name, "wte") || contains(name, "word_embeddings") ||
-      contains(name, "lm_head"))
+  if (contains(name, "embed_tokens") || contains(name, "wte") ||
+      contains(name, "word_embeddings") || contains(name, "lm_head"))
     return WEIGHT_VOCABULARY;
   if (contains(name, "mlp.gate.weight"))
     return WEIGHT_ROUTER;
-  if (contains(name, "patch_embeddings") || contains(name, "pooler") || contains(name, "classifier"))
+  if (contains(name, "patch_embeddings") || contains(name, "pooler") ||
+      contains(name, "classifier"))
     return WEIGHT_BY_COST;
   if (contains(name, "LayerNorm") || contains(name, "layernorm") || contains(name, "norm.weight") ||
       contains(name, ".ln_") || contains(name, "embeddings") || contains(name, "wpe"))
     return WEIGHT_WHOLE;
-  if (contains(name, "k_proj") || contains(name, "v_proj") || contains(name, "self.key") || contains(name, "self.value"))
+  if (contains(name, "k_proj") || contains(name, "v_proj") || contains(name, "self.key") ||
+      contains(name, "self.value"))
     return WEIGHT_KEYVALUE;
   if (contains(name, "q_proj") || contains(name, "self.query") || contains(name, "c_attn") ||
       contains(name, "gate_proj") || contains(name, "up_proj") || contains(name, "c_fc") ||
@@ -165,8 +256,8 @@ static WeightKind weightKind(const char *name) {
 }
 
 bool weightFeedsAttention(const char *name) {
-  return weightKind(name) == WEIGHT_KEYVALUE || contains(name, "q_proj") || contains(name, "self.query") ||
-         contains(name, "c_attn");
+  return weightKind(name) == WEIGHT_KEYVALUE || contains(name, "q_proj") ||
+         contains(name, "self.query") || contains(name, "c_attn");
 }
 
 ContractionClass modelClassify(const Model *m, Degrees d, const char *weightName) {
@@ -188,7 +279,8 @@ ContractionClass modelClassify(const Model *m, Degrees d, const char *weightName
   return CONTRACTION_UNKNOWN;
 }
 
-void modelWeightParts(const Model *m, Degrees d, const char *weightName, int64_t *least, int64_t *most) {
+void modelWeightParts(const Model *m, Degrees d, const char *weightName, int64_t *least,
+                      int64_t *most) {
   *least = *most = 1;
   switch (weightKind(weightName)) {
   case WEIGHT_COLUMNS:

@@ -21,8 +21,8 @@ typedef struct Model {
   bool hiddenResult;    // the result is [batch, sequence, hidden]; also [batch, hidden]
   int64_t classes;      // the result is [batch, classes]
   int64_t sumsPerLayer; // residual sums that split blocks feed
-  bool mixesRows;       // capacity routing: an op mixes tokens; under dp and sp bytes are only printed
-  bool embedded;        // embedded.linalg.mlir is there
+  bool mixesRows; // capacity routing: an op mixes tokens; under dp and sp bytes are only printed
+  bool embedded;  // embedded.linalg.mlir is there
 } Model;
 
 extern const Model models[];
