@@ -73,6 +73,7 @@ typedef struct ShardRtRequest {
   void *state;
   uint64_t sequence;
   int32_t kind;
+  int32_t index;
 } ShardRtRequest;
 
 struct ShardProgramSite; // shard/Program.h
