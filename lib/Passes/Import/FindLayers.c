@@ -318,7 +318,17 @@ typedef struct Candidate {
   int32_t n;
   const int32_t *seeds; // [n]
   int64_t coverage;     // n x roles
+  int32_t results;      // values passed on; counted only where the coverage may be the best
 } Candidate;
+
+/// More coverage, then more instances, then fewer values passed on; equal ones keep their order.
+static bool isBetter(const Candidate *one, const Candidate *other) {
+  if (one->coverage != other->coverage)
+    return one->coverage > other->coverage;
+  if (one->n != other->n)
+    return one->n > other->n;
+  return one->results < other->results;
+}
 
 /// Seeds of all classes, best first is the caller's business. Classes of small radius are large and
 /// mixed, those of large radius lack the first instances; each radius gives some that are right.
@@ -368,7 +378,8 @@ static int32_t collectCandidates(Search *s, Candidate **outCandidates, const int
       if ((size_t)nCandidates == capacity)
         candidates = shardArenaGrow(s->arena, candidates, (size_t)nCandidates, &capacity,
                                     (size_t)nCandidates + 1, sizeof *candidates);
-      candidates[nCandidates++] = (Candidate){n, seeds, coverage};
+      candidates[nCandidates++] =
+          (Candidate){n, seeds, coverage, coverage >= best ? countResults(s) : 0};
       if (coverage > best) {
         best = coverage;
         memcpy(bestRole, s->roleOf, (size_t)graph->nNodes * sizeof *bestRole);
@@ -385,8 +396,7 @@ static int32_t collectCandidates(Search *s, Candidate **outCandidates, const int
 static Candidate chooseCandidate(Search *s, int32_t nCandidates, const Candidate *candidates) {
   Candidate best = candidates[0];
   for (int32_t c = 1; c < nCandidates; ++c)
-    if (candidates[c].coverage > best.coverage ||
-        (candidates[c].coverage == best.coverage && candidates[c].n > best.n))
+    if (isBetter(&candidates[c], &best))
       best = candidates[c];
   grow(s, best.n, best.seeds);
   int32_t nBest = best.n;
@@ -416,7 +426,7 @@ static Candidate chooseCandidate(Search *s, int32_t nCandidates, const Candidate
     grow(s, n, seeds);
     int64_t coverage = (int64_t)s->n * s->nRoles;
     if (coverage - coverage / 8 > whole.coverage && coverage > best.coverage)
-      best = (Candidate){n, seeds, coverage};
+      best = (Candidate){n, seeds, coverage, 0};
   }
   return best;
 }
@@ -455,10 +465,13 @@ static Candidate choosePhase(Search *s, Candidate best) {
       fewestResults = results;
     }
   }
-  Candidate moved = {n, all + (size_t)bestRole * (size_t)n, 0};
+  grow(s, best.n, best.seeds);
+  best.results = countResults(s);
+  Candidate moved = {n, all + (size_t)bestRole * (size_t)n, 0, 0};
   grow(s, n, moved.seeds);
   moved.coverage = (int64_t)n * s->nRoles;
-  return moved.coverage >= best.coverage ? moved : best;
+  moved.results = countResults(s);
+  return isBetter(&best, &moved) ? best : moved;
 }
 
 /// A layer contracts something, its instances feed one another, and there is not more between them
