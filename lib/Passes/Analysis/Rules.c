@@ -1151,6 +1151,15 @@ static void bindOp(RuleBuilder *b, const OpShape *shape, ShardOpRule *rule) {
     if (in == 0 && factor->loop < 0)
       factor->kind = SHARD_FACTOR_WHOLE;
   }
+  // A diagonal (a factor twice in one port) cannot be cut along both of its dimensions.
+  for (int32_t i = 0; i < rule->nOperands + rule->nResults; ++i) {
+    const ShardPort *port = i < rule->nOperands ? &rule->operands[i] : &rule->results[i - rule->nOperands];
+    int32_t nAtoms = b->rules->values[port->value].nAtoms;
+    for (int32_t a = 0; a < nAtoms; ++a)
+      for (int32_t c = a + 1; c < nAtoms; ++c)
+        if (port->factors[a] >= 0 && port->factors[a] == port->factors[c])
+          rule->factors[port->factors[a]].kind = SHARD_FACTOR_WHOLE;
+  }
 }
 
 static bool isLinalgBody(MlirOperation op) {
@@ -1185,6 +1194,14 @@ static void analyseOp(RuleBuilder *b, const OpShape *shape, ShardOpRule *rule) {
       addLinear(b, rule, 1), addLinear(b, rule, 2);
     if (shardOpIs(op, "arith.negf") || shardOpIs(op, "arith.divf") || shardOpIs(op, "tensor.cast"))
       addLinear(b, rule, 1);
+  }
+  // Rows that a shard does not hold count as zero: right only where the element enters linearly.
+  for (int32_t i = 0; i < rule->nOperands; ++i) {
+    const ShardPort *port = &rule->operands[i];
+    bool linear = i < 32 && shardOpLinearSet(rule, 1u << i) == 1u << i;
+    for (int32_t a = 0; a < b->rules->values[port->value].nAtoms; ++a)
+      if (port->factors[a] >= 0 && rule->factors[port->factors[a]].kind == SHARD_FACTOR_GATHER && !linear)
+        rule->factors[port->factors[a]].kind = SHARD_FACTOR_WHOLE;
   }
   bool data = false;
   for (int32_t i = 0; i < rule->nOperands; ++i)

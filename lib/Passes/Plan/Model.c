@@ -1,0 +1,495 @@
+//===- Model.c - What the planner knows of a module ---------------*- C -*-===//
+
+#include "Model.h"
+
+#include "../Core/Diagnostics.h"
+
+#include "mlir-c/BuiltinAttributes.h"
+#include "mlir-c/BuiltinTypes.h"
+
+#include <string.h>
+
+MlirOperation shardModuleFindEntry(MlirOperation module) {
+  MlirOperation found = {NULL};
+  MlirBlock top = mlirModuleGetBody(mlirModuleFromOperation(module));
+  for (MlirOperation op = mlirBlockGetFirstOperation(top); op.ptr; op = mlirOperationGetNextInBlock(op))
+    if (shardOpIs(op, "func.func") && shardFuncGetBody(op).ptr && shardFuncIsPublic(op)) {
+      if (found.ptr)
+        return (MlirOperation){NULL};
+      found = op;
+    }
+  return found;
+}
+
+//===----------------------------------------------------------------------===//
+// Cheap ops: one copy for each user
+//===----------------------------------------------------------------------===//
+
+static bool isCheapSource(MlirOperation op) {
+  if (shardOpIs(op, "tensor.empty") || shardOpIs(op, "tensor.splat"))
+    return true;
+  if (shardOpIs(op, "arith.constant")) {
+    MlirAttribute value = shardOpGetAttribute(op, "value");
+    return mlirAttributeIsADenseElements(value) && mlirDenseElementsAttrIsSplat(value);
+  }
+  if (shardOpIs(op, "linalg.fill"))
+    return true;
+  if (!shardOpIs(op, "linalg.generic") || mlirOperationGetNumResults(op) != 1)
+    return false;
+  // An iota: no tensor input, and the body reads neither its init nor a captured tensor.
+  if (mlirOperationGetNumOperands(op) != 1)
+    return false;
+  MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
+  if (!mlirOpOperandIsNull(mlirValueGetFirstUse(mlirBlockGetArgument(body, 0))))
+    return false;
+  for (MlirOperation inner = mlirBlockGetFirstOperation(body); inner.ptr;
+       inner = mlirOperationGetNextInBlock(inner))
+    if (shardOpIs(inner, "tensor.extract") || mlirOperationGetNumRegions(inner) > 0)
+      return false;
+  return true;
+}
+
+static MlirOperation topLevelUser(MlirOperation user, MlirBlock block) {
+  while (user.ptr && !mlirBlockEqual(mlirOperationGetBlock(user), block))
+    user = mlirOperationGetParentOperation(user);
+  return user;
+}
+
+static void unshareBlock(MlirBlock block, ShardArena *arena) {
+  // Backward, so that the operands of a copy are met after it (fill, then its empty).
+  MlirOperation *ops = NULL;
+  size_t n = 0, capacity = 0;
+  for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr; op = mlirOperationGetNextInBlock(op)) {
+    ops = shardArenaGrow(arena, ops, n, &capacity, n + 1, sizeof(MlirOperation));
+    ops[n++] = op;
+  }
+  while (n--) {
+    MlirOperation op = ops[n];
+    if (!isCheapSource(op))
+      continue;
+    MlirValue result = mlirOperationGetResult(op, 0);
+    if (!mlirTypeIsARankedTensor(mlirValueGetType(result)))
+      continue;
+    MlirOpOperand use = mlirValueGetFirstUse(result);
+    MlirOperation first = {NULL};
+    // The original serves one user; each other user gets a copy right before it.
+    MlirOpOperand *uses = NULL;
+    size_t nUses = 0, useCapacity = 0;
+    for (; !mlirOpOperandIsNull(use); use = mlirOpOperandGetNextUse(use)) {
+      uses = shardArenaGrow(arena, uses, nUses, &useCapacity, nUses + 1, sizeof(MlirOpOperand));
+      uses[nUses++] = use;
+    }
+    typedef struct Copy {
+      MlirOperation user, op;
+    } Copy;
+    Copy *copies = SHARD_ARENA_ARRAY(arena, Copy, nUses ? nUses : 1);
+    size_t nCopies = 0;
+    struct {
+      MlirOperation owner;
+      intptr_t number;
+      MlirOperation copy;
+    } *edits = shardArenaAllocateArray(arena, nUses ? nUses : 1, sizeof(*edits));
+    size_t nEdits = 0;
+    for (size_t u = nUses; u--;) { // uses are listed last first
+      MlirOperation owner = mlirOpOperandGetOwner(uses[u]);
+      MlirOperation user = topLevelUser(owner, block);
+      if (!first.ptr)
+        first = user;
+      if (user.ptr == first.ptr)
+        continue;
+      MlirOperation copy = {NULL};
+      for (size_t c = 0; c < nCopies; ++c)
+        if (copies[c].user.ptr == user.ptr)
+          copy = copies[c].op;
+      if (!copy.ptr) {
+        copy = mlirOperationClone(op);
+        mlirBlockInsertOwnedOperationBefore(block, user, copy);
+        copies[nCopies++] = (Copy){user, copy};
+      }
+      edits[nEdits].owner = owner;
+      edits[nEdits].number = mlirOpOperandGetOperandNumber(uses[u]);
+      edits[nEdits++].copy = copy;
+    }
+    for (size_t e = 0; e < nEdits; ++e)
+      mlirOperationSetOperand(edits[e].owner, edits[e].number, mlirOperationGetResult(edits[e].copy, 0));
+    if (nUses == 0 && !shardOpIs(op, "arith.constant"))
+      mlirOperationDestroy(op);
+  }
+}
+
+void shardUnshareCheapOps(MlirOperation module, ShardArena *arena) {
+  MlirBlock top = mlirModuleGetBody(mlirModuleFromOperation(module));
+  for (MlirOperation op = mlirBlockGetFirstOperation(top); op.ptr; op = mlirOperationGetNextInBlock(op))
+    if (shardOpIs(op, "func.func") && shardFuncGetBody(op).ptr)
+      unshareBlock(shardFuncGetBody(op), arena);
+}
+
+//===----------------------------------------------------------------------===//
+// Weights, batch, sequence, hidden state
+//===----------------------------------------------------------------------===//
+
+static const char *stringAttribute(MlirAttribute attribute, ShardArena *arena, const char *other) {
+  if (!attribute.ptr || !mlirAttributeIsAString(attribute))
+    return other;
+  MlirStringRef text = mlirStringAttrGetValue(attribute);
+  return shardArenaCopyString(arena, text.data, text.length);
+}
+
+static bool isInput(const ShardModel *model, int32_t argument) {
+  return strcmp(model->roles[argument], "weight") != 0;
+}
+
+/// Marks values that come from weights and constants only; callers before callees.
+static void markWeights(ShardModel *model) {
+  const ShardRules *rules = model->rules;
+  uint8_t **arguments = SHARD_ARENA_ARRAY(model->arena, uint8_t *, rules->nFunctions);
+  for (int32_t f = 0; f < rules->nFunctions; ++f) {
+    int32_t n = rules->functions[f].nArguments;
+    arguments[f] = SHARD_ARENA_ARRAY(model->arena, uint8_t, n ? n : 1);
+    memset(arguments[f], 1, (size_t)n);
+  }
+  for (int32_t a = 0; a < model->nArguments; ++a)
+    arguments[model->entry][a] = !isInput(model, a);
+  for (int32_t f = rules->nFunctions - 1; f >= 0; --f) {
+    const ShardFunctionInfo *info = &rules->functions[f];
+    for (int32_t a = 0; a < info->nArguments; ++a)
+      if (info->arguments[a] >= 0)
+        model->weight[info->arguments[a]] = arguments[f][a];
+    for (int32_t o = 0; o < info->nOps; ++o) {
+      const ShardOpRule *rule = &info->ops[o];
+      if (rule->form == SHARD_OP_CALL)
+        for (int32_t p = 0; p < rule->nOperands; ++p)
+          arguments[rule->callee][rule->operands[p].operandIndex] &=
+              model->weight[rule->operands[p].value];
+      bool weight = false, all = true;
+      for (int32_t p = 0; p < rule->nOperands; ++p) {
+        if (rule->operands[p].init && rule->unusedInit)
+          continue;
+        weight |= model->weight[rule->operands[p].value] == 1;
+        all &= model->weight[rule->operands[p].value] != 0;
+      }
+      // Only moved or cast weights count: arithmetic on them makes a value of its own.
+      if (rule->form == SHARD_OP_CALL || rule->contraction)
+        weight = false;
+      for (int32_t r = 0; r < rule->nResults; ++r)
+        model->weight[rule->results[r].value] = weight && all && rule->movement;
+    }
+  }
+}
+
+static bool hasClass(const ShardValueInfo *value, int32_t klass) {
+  for (int32_t a = 0; a < value->nAtoms; ++a)
+    if (value->atoms[a].klass == klass)
+      return true;
+  return false;
+}
+
+static int32_t returnedValue(const ShardModel *model, int32_t result) {
+  const ShardFunctionInfo *info = &model->rules->functions[model->entry];
+  const ShardOpRule *ret = &info->ops[info->nOps - 1];
+  for (int32_t p = 0; p < ret->nOperands; ++p)
+    if (ret->operands[p].operandIndex == result)
+      return ret->operands[p].value;
+  return -1;
+}
+
+static bool inAnInput(const ShardModel *model, int32_t klass) {
+  const ShardFunctionInfo *info = &model->rules->functions[model->entry];
+  for (int32_t a = 0; a < info->nArguments; ++a)
+    if (info->arguments[a] >= 0 && isInput(model, a) &&
+        hasClass(&model->rules->values[info->arguments[a]], klass))
+      return true;
+  return false;
+}
+
+static void markUserDims(ShardModel *model) {
+  // `spmd.dims = ["batch", "sequence", ""]` on an argument wins over what is inferred.
+  const ShardFunctionInfo *info = &model->rules->functions[model->entry];
+  for (int32_t a = 0; a < info->nArguments; ++a) {
+    MlirAttribute dims = shardFuncGetArgumentAttribute(info->func, a, "spmd.dims");
+    if (!dims.ptr || !mlirAttributeIsAArray(dims) || info->arguments[a] < 0)
+      continue;
+    const ShardValueInfo *value = &model->rules->values[info->arguments[a]];
+    for (int32_t i = 0; i < value->nAtoms; ++i) {
+      if (value->atoms[i].dim >= mlirArrayAttrGetNumElements(dims))
+        continue;
+      MlirAttribute dim = mlirArrayAttrGetElement(dims, value->atoms[i].dim);
+      if (!mlirAttributeIsAString(dim))
+        continue;
+      if (shardStringIs(mlirStringAttrGetValue(dim), "batch") && model->batchClass < 0)
+        model->batchClass = value->atoms[i].klass;
+      if (shardStringIs(mlirStringAttrGetValue(dim), "sequence"))
+        model->sequence[value->atoms[i].klass] = 1;
+    }
+  }
+}
+
+static void findBatch(ShardModel *model) {
+  if (model->batchClass >= 0)
+    return;
+  for (int32_t r = 0; r < model->nResults; ++r) {
+    int32_t v = returnedValue(model, r);
+    if (v < 0)
+      continue;
+    const ShardValueInfo *value = &model->rules->values[v];
+    if (value->nAtoms == 0 || value->atoms[0].dim != 0)
+      return;
+    int32_t klass = value->atoms[0].klass;
+    if (!inAnInput(model, klass))
+      return;
+    if (r == 0)
+      model->batchClass = klass;
+    else if (model->batchClass != klass)
+      model->batchClass = -1;
+    if (model->batchClass < 0)
+      return;
+  }
+}
+
+static void findSequence(ShardModel *model) {
+  const ShardRules *rules = model->rules;
+  for (int32_t c = 0; c < rules->nClasses; ++c)
+    if (model->sequence[c])
+      return; // the user said
+  // A dimension of an input, not the batch, that is kept in a result behind its first dimension, or
+  // meets itself in one value (attention scores).
+  uint8_t *candidate = SHARD_ARENA_ARRAY(model->arena, uint8_t, rules->nClasses ? rules->nClasses : 1);
+  for (int32_t r = 0; r < model->nResults; ++r) {
+    int32_t v = returnedValue(model, r);
+    if (v < 0)
+      continue;
+    const ShardValueInfo *value = &rules->values[v];
+    int64_t rank = mlirShapedTypeGetRank(value->type);
+    for (int32_t a = 0; a < value->nAtoms; ++a)
+      if (value->atoms[a].dim < rank - 1)
+        candidate[value->atoms[a].klass] = 1;
+  }
+  for (int32_t v = 0; v < rules->nValues; ++v) {
+    const ShardValueInfo *value = &rules->values[v];
+    for (int32_t a = 0; a < value->nAtoms; ++a)
+      for (int32_t b = a + 1; b < value->nAtoms; ++b)
+        if (value->atoms[a].klass == value->atoms[b].klass)
+          candidate[value->atoms[a].klass] = 1;
+  }
+  for (int32_t c = 0; c < rules->nClasses; ++c)
+    model->sequence[c] = candidate[c] && c != model->batchClass && inAnInput(model, c);
+}
+
+static void findHidden(ShardModel *model) {
+  const ShardRules *rules = model->rules;
+  const ShardFunctionInfo *info = &rules->functions[model->entry];
+  // What one call hands to the next.
+  for (int32_t o = 0; o < info->nOps && model->hiddenValue < 0; ++o) {
+    const ShardOpRule *rule = &info->ops[o];
+    if (rule->form != SHARD_OP_CALL)
+      continue;
+    for (int32_t p = 0; p < rule->nOperands; ++p) {
+      const ShardValueInfo *value = &rules->values[rule->operands[p].value];
+      if (value->definition >= 0 && info->ops[value->definition].form == SHARD_OP_CALL &&
+          (model->hiddenValue < 0 || value->bytes > rules->values[model->hiddenValue].bytes))
+        model->hiddenValue = rule->operands[p].value;
+    }
+  }
+  // A flat function: what the embedding gathers.
+  for (int32_t o = 0; o < info->nOps && model->hiddenValue < 0; ++o)
+    for (int32_t f = 0; f < info->ops[o].nFactors; ++f)
+      if (info->ops[o].factors[f].kind == SHARD_FACTOR_GATHER && info->ops[o].nResults == 1)
+        model->hiddenValue = info->ops[o].results[0].value;
+  if (model->hiddenValue < 0)
+    return;
+  const ShardValueInfo *value = &rules->values[model->hiddenValue];
+  for (int32_t a = 0; a < value->nAtoms; ++a)
+    if (value->atoms[a].klass != model->batchClass && !model->sequence[value->atoms[a].klass])
+      model->hidden[value->atoms[a].klass] = 1;
+}
+
+static void countWeightBytes(ShardModel *model) {
+  const ShardFunctionInfo *info = &model->rules->functions[model->entry];
+  for (int32_t a = 0; a < info->nArguments; ++a) {
+    if (info->arguments[a] < 0 || isInput(model, a))
+      continue;
+    const ShardValueInfo *value = &model->rules->values[info->arguments[a]];
+    for (int32_t i = 0; i < value->nAtoms; ++i) {
+      bool before = false;
+      for (int32_t j = 0; j < i; ++j)
+        before |= value->atoms[j].klass == value->atoms[i].klass;
+      if (!before)
+        model->weightBytes[value->atoms[i].klass] += value->bytes;
+    }
+  }
+}
+
+ShardModel *shardModelCreate(MlirOperation module, ShardArena *arena) {
+  MlirOperation entry = shardModuleFindEntry(module);
+  if (!entry.ptr) {
+    shardEmitError(module, "expected one public function with a body, as shard-import leaves it");
+    return NULL;
+  }
+  ShardRules *rules = shardRulesCreate(module, arena, false);
+  if (!rules)
+    return NULL;
+  ShardModel *model = SHARD_ARENA_NEW(arena, ShardModel);
+  model->module = module, model->arena = arena, model->rules = rules;
+  for (int32_t f = 0; f < rules->nFunctions; ++f)
+    if (rules->functions[f].func.ptr == entry.ptr)
+      model->entry = f;
+  const ShardFunctionInfo *info = &rules->functions[model->entry];
+  model->nArguments = info->nArguments, model->nResults = info->nResults;
+  model->roles = SHARD_ARENA_ARRAY(arena, const char *, info->nArguments ? info->nArguments : 1);
+  model->names = SHARD_ARENA_ARRAY(arena, const char *, info->nArguments ? info->nArguments : 1);
+  for (int32_t a = 0; a < info->nArguments; ++a) {
+    model->roles[a] = stringAttribute(shardFuncGetArgumentAttribute(entry, a, "spmd.role"), arena, "input");
+    model->names[a] = stringAttribute(shardFuncGetArgumentAttribute(entry, a, "spmd.name"), arena, "");
+  }
+  int32_t nClasses = rules->nClasses ? rules->nClasses : 1;
+  model->weight = SHARD_ARENA_ARRAY(arena, uint8_t, rules->nValues ? rules->nValues : 1);
+  model->layer = SHARD_ARENA_ARRAY(arena, uint8_t, rules->nFunctions);
+  model->sequence = SHARD_ARENA_ARRAY(arena, uint8_t, nClasses);
+  model->hidden = SHARD_ARENA_ARRAY(arena, uint8_t, nClasses);
+  model->weightBytes = SHARD_ARENA_ARRAY(arena, int64_t, nClasses);
+  model->batchClass = model->hiddenValue = -1;
+  for (int32_t f = 0; f < rules->nFunctions; ++f)
+    model->layer[f] = f != model->entry;
+  markWeights(model);
+  markUserDims(model);
+  findBatch(model);
+  findSequence(model);
+  findHidden(model);
+  countWeightBytes(model);
+  return model;
+}
+
+//===----------------------------------------------------------------------===//
+// Pipeline units and stages
+//===----------------------------------------------------------------------===//
+
+static int64_t opCost(const ShardRules *rules, const int64_t *functionCosts, const ShardOpRule *rule) {
+  if (rule->form == SHARD_OP_CALL)
+    return functionCosts[rule->callee];
+  if (rule->contraction)
+    return rule->flops;
+  if (rule->cheap || rule->form == SHARD_OP_RESHAPE || rule->form == SHARD_OP_RETURN)
+    return 0;
+  int64_t cost = 0;
+  for (int32_t r = 0; r < rule->nResults; ++r)
+    cost += shardTypeElementCount(rules->values[rule->results[r].value].type);
+  return cost;
+}
+
+ShardUnits *shardModelFindUnits(const ShardModel *model, ShardArena *arena) {
+  const ShardRules *rules = model->rules;
+  const ShardFunctionInfo *info = &rules->functions[model->entry];
+  int64_t *functionCosts = SHARD_ARENA_ARRAY(arena, int64_t, rules->nFunctions);
+  for (int32_t f = 0; f < rules->nFunctions; ++f)
+    for (int32_t o = 0; o < rules->functions[f].nOps; ++o)
+      functionCosts[f] += opCost(rules, functionCosts, &rules->functions[f].ops[o]);
+
+  ShardUnits *units = SHARD_ARENA_NEW(arena, ShardUnits);
+  int32_t n = info->nOps;
+  units->unitOf = SHARD_ARENA_ARRAY(arena, int32_t, n);
+  // after[o]: number of the last layer call that op o depends on, plus one; 0: none.
+  int32_t *after = SHARD_ARENA_ARRAY(arena, int32_t, n);
+  bool *usesInput = SHARD_ARENA_ARRAY(arena, bool, n);  // depends on an input
+  bool *usesWeight = SHARD_ARENA_ARRAY(arena, bool, n); // depends on a weight by more than a constant
+  bool *feedsLayer = SHARD_ARENA_ARRAY(arena, bool, n);
+  int32_t nLayers = 0;
+  for (int32_t o = 0; o < n; ++o) {
+    const ShardOpRule *rule = &info->ops[o];
+    units->unitOf[o] = -1;
+    for (int32_t p = 0; p < rule->nOperands; ++p) {
+      const ShardValueInfo *value = &rules->values[rule->operands[p].value];
+      if (value->definition >= 0) {
+        if (after[value->definition] > after[o])
+          after[o] = after[value->definition];
+        usesInput[o] |= usesInput[value->definition];
+        usesWeight[o] |= usesWeight[value->definition];
+      } else if (isInput(model, value->number)) {
+        usesInput[o] = true;
+      } else {
+        usesWeight[o] = true;
+      }
+    }
+    if (rule->form == SHARD_OP_CALL)
+      after[o] = ++nLayers;
+  }
+  for (int32_t o = n - 1; o >= 0; --o) {
+    const ShardOpRule *rule = &info->ops[o];
+    if (rule->form == SHARD_OP_CALL || feedsLayer[o])
+      for (int32_t p = 0; p < rule->nOperands; ++p) {
+        int32_t definition = rules->values[rule->operands[p].value].definition;
+        if (definition >= 0)
+          feedsLayer[definition] = true;
+      }
+  }
+  // Prologue: work on weights and inputs together that a layer needs. Layers. Epilogue: the rest.
+  bool prologue = false, epilogue = false;
+  for (int32_t o = 0; o < n; ++o) {
+    const ShardOpRule *rule = &info->ops[o];
+    bool main = rule->form != SHARD_OP_RETURN && rule->form != SHARD_OP_CALL;
+    if (main && after[o] == 0 && usesInput[o] && usesWeight[o] && feedsLayer[o])
+      prologue = true;
+    if (main && nLayers > 0 && after[o] == nLayers)
+      epilogue = true;
+  }
+  int32_t firstLayer = prologue ? 1 : 0;
+  units->nUnits = nLayers + firstLayer + (epilogue ? 1 : 0);
+  if (nLayers == 0)
+    units->nUnits = 1;
+  units->costs = SHARD_ARENA_ARRAY(arena, int64_t, units->nUnits);
+  for (int32_t o = 0; o < n; ++o) {
+    const ShardOpRule *rule = &info->ops[o];
+    if (rule->form == SHARD_OP_RETURN)
+      continue;
+    int32_t unit = -1;
+    if (nLayers == 0)
+      unit = 0;
+    else if (rule->form == SHARD_OP_CALL)
+      unit = firstLayer + after[o] - 1;
+    else if (after[o] == 0) {
+      // Work without weights, and moved weights, is repeated where it is used.
+      if (usesInput[o] && usesWeight[o])
+        unit = feedsLayer[o] || !epilogue ? 0 : units->nUnits - 1;
+      else if (usesWeight[o] && rule->contraction)
+        unit = 0;
+    } else if (after[o] == nLayers)
+      unit = units->nUnits - 1;
+    else
+      unit = firstLayer + after[o] - 1;
+    units->unitOf[o] = unit;
+    if (unit >= 0)
+      units->costs[unit] += opCost(rules, functionCosts, rule);
+  }
+  return units;
+}
+
+void shardPartitionUnits(int32_t nUnits, const int64_t *costs, int32_t nStages, int32_t *outStage,
+                         ShardArena *arena) {
+  int64_t *sum = SHARD_ARENA_ARRAY(arena, int64_t, nUnits + 1);
+  for (int32_t u = 0; u < nUnits; ++u)
+    sum[u + 1] = sum[u] + costs[u];
+  // best[k][u]: least largest cost of the first u units in k stages; cut[k][u]: where the last begins.
+  int64_t *best = SHARD_ARENA_ARRAY(arena, int64_t, (size_t)(nStages + 1) * (size_t)(nUnits + 1));
+  int32_t *cut = SHARD_ARENA_ARRAY(arena, int32_t, (size_t)(nStages + 1) * (size_t)(nUnits + 1));
+  int32_t width = nUnits + 1;
+  for (int32_t u = 0; u <= nUnits; ++u)
+    best[u] = u == 0 ? 0 : INT64_MAX;
+  for (int32_t k = 1; k <= nStages; ++k)
+    for (int32_t u = 0; u <= nUnits; ++u) {
+      best[k * width + u] = INT64_MAX;
+      for (int32_t v = k - 1; v < u; ++v) {
+        if (best[(k - 1) * width + v] == INT64_MAX)
+          continue;
+        int64_t last = sum[u] - sum[v];
+        int64_t value = best[(k - 1) * width + v] > last ? best[(k - 1) * width + v] : last;
+        if (value < best[k * width + u])
+          best[k * width + u] = value, cut[k * width + u] = v;
+      }
+    }
+  int32_t end = nUnits;
+  for (int32_t k = nStages; k >= 1; --k) {
+    int32_t begin = cut[k * width + end];
+    for (int32_t u = begin; u < end; ++u)
+      outStage[u] = k - 1;
+    end = begin;
+  }
+}

@@ -1,0 +1,278 @@
+//===- PlanPass.c - Choose mesh, argument shardings and stages ----*- C -*-===//
+// Reads: L1 with its layers outlined; user's spmd.sharding and spmd.dims on arguments. Writes:
+// shard.grid, spmd.sharding / spmd.view / spmd.dims on the entry's arguments, spmd.stage on its ops.
+// Fails: degrees that do not fit, with those that do.
+//===----------------------------------------------------------------------===//
+
+#include "../Core/Pass.h"
+
+#include "Model.h"
+#include "Plan.h"
+
+#include "mlir-c/BuiltinAttributes.h"
+#include "mlir-c/BuiltinTypes.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+typedef struct PlanOptions {
+  const char *degrees; // "tp2,pp2"
+  const char *results; // "whole" or "split"
+} PlanOptions;
+static const ShardOption optionTable[] = {
+    SHARD_OPTION(PlanOptions, degrees, "degrees", "tp1", "", "Degrees of parallelism, as tp2,pp2"),
+    SHARD_OPTION(PlanOptions, results, "results", "whole", "whole|split",
+                 "Results whole on every rank of their stage, or as the last op leaves them"),
+};
+
+//===----------------------------------------------------------------------===//
+// Degrees that fit
+//===----------------------------------------------------------------------===//
+
+static int64_t batchSize(const ShardModel *model) {
+  return model->batchClass < 0 ? 1 : model->rules->classSizes[model->batchClass];
+}
+
+static bool sequenceFits(const ShardModel *model, int64_t degree, bool *outAny) {
+  bool fits = true;
+  *outAny = false;
+  for (int32_t c = 0; c < model->rules->nClasses; ++c)
+    if (model->sequence[c]) {
+      *outAny = true;
+      fits &= model->rules->classSizes[c] % degree == 0;
+    }
+  return fits;
+}
+
+static const char *describeFits(const ShardModel *model, ShardArena *arena) {
+  const char *text = "dp";
+  const char *separator = " ";
+  int64_t batch = batchSize(model);
+  for (int64_t d = 1; d <= batch && d <= 4096; ++d)
+    if (batch % d == 0)
+      text = shardArenaFormat(arena, "%s%s%" PRId64, text, separator, d), separator = ", ";
+  text = shardArenaFormat(arena, "%s; sp", text), separator = " ";
+  bool any;
+  int64_t longest = 1;
+  for (int32_t c = 0; c < model->rules->nClasses; ++c)
+    if (model->sequence[c] && model->rules->classSizes[c] > longest)
+      longest = model->rules->classSizes[c];
+  for (int64_t d = 1; d <= longest && d <= 4096; ++d)
+    if (sequenceFits(model, d, &any))
+      text = shardArenaFormat(arena, "%s%s%" PRId64, text, separator, d), separator = ", ";
+  text = shardArenaFormat(arena, "%s; tp 1", text);
+  int64_t widest = 1;
+  for (int32_t c = 0; c < model->rules->nClasses; ++c)
+    if (model->weightBytes[c] && model->rules->classSizes[c] > widest)
+      widest = model->rules->classSizes[c];
+  for (int64_t d = 2; d <= widest && d <= 256; ++d) {
+    bool divides = false;
+    for (int32_t c = 0; c < model->rules->nClasses; ++c)
+      divides |= model->weightBytes[c] && model->rules->classSizes[c] % d == 0;
+    const char *message;
+    int32_t whole[1];
+    ShardArena *scratch = shardArenaCreate();
+    if (divides && shardPlanTensor(model, d, scratch, &message, whole, 1))
+      text = shardArenaFormat(arena, "%s, %" PRId64, text, d);
+    shardArenaDestroy(scratch);
+  }
+  ShardUnits *units = shardModelFindUnits(model, arena);
+  return shardArenaFormat(arena, "%s; pp 1 to %d", text, units->nUnits);
+}
+
+const char *shardPlanFittingDegrees(MlirOperation module, ShardArena *arena) {
+  ShardModel *model = shardModelCreate(module, arena);
+  return model ? describeFits(model, arena) : NULL;
+}
+
+static MlirLogicalResult misfit(ShardPassRun *run, const ShardModel *model, const char *message) {
+  return shardEmitError(model->rules->functions[model->entry].func, "%s; degrees that fit: %s", message,
+                        describeFits(model, run->arena));
+}
+
+//===----------------------------------------------------------------------===//
+// Writing the plan
+//===----------------------------------------------------------------------===//
+
+static ShardMesh makeMesh(const ShardDegrees *degrees, const ShardTensorPlan *tensor, ShardArena *arena,
+                          int32_t *outFirstTensor) {
+  ShardMesh mesh = {0};
+  const struct {
+    const char *name;
+    int64_t size;
+  } plain[] = {{"pp", degrees->pp}, {"dp", degrees->dp}, {"ep", degrees->ep}, {"sp", degrees->sp}};
+  for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); ++i)
+    if (plain[i].size > 1)
+      mesh.names[mesh.nAxes] = plain[i].name, mesh.sizes[mesh.nAxes++] = plain[i].size;
+  *outFirstTensor = mesh.nAxes;
+  if (degrees->tp > 1 || mesh.nAxes == 0)
+    for (int32_t i = 0; i < tensor->nSubAxes; ++i) {
+      mesh.names[mesh.nAxes] = tensor->nSubAxes == 1 ? "tp" : shardArenaFormat(arena, "tp.%d", i);
+      mesh.sizes[mesh.nAxes++] = tensor->sizes[i];
+    }
+  return mesh;
+}
+
+static void appendAxis(ShardAxisList *list, int32_t axis) { list->axis[list->count++] = (uint8_t)axis; }
+
+static void writeDims(const ShardModel *model, int32_t argument, MlirContext context, ShardArena *arena) {
+  MlirOperation func = model->rules->functions[model->entry].func;
+  const ShardValueInfo *value =
+      &model->rules->values[model->rules->functions[model->entry].arguments[argument]];
+  if (strcmp(model->roles[argument], "weight") == 0 ||
+      shardFuncGetArgumentAttribute(func, argument, "spmd.dims").ptr)
+    return;
+  intptr_t rank = (intptr_t)mlirShapedTypeGetRank(value->type);
+  MlirAttribute *names = SHARD_ARENA_ARRAY(arena, MlirAttribute, rank ? rank : 1);
+  bool any = false;
+  for (intptr_t d = 0; d < rank; ++d) {
+    const char *name = "";
+    for (int32_t a = 0; a < value->nAtoms; ++a)
+      if (value->atoms[a].dim == d) {
+        if (value->atoms[a].klass == model->batchClass)
+          name = "batch";
+        else if (model->sequence[value->atoms[a].klass] && !name[0])
+          name = "sequence";
+      }
+    any |= name[0] != 0;
+    names[d] = shardAttrString(context, name);
+  }
+  if (any)
+    shardFuncSetArgumentAttribute(func, argument, "spmd.dims", mlirArrayAttrGet(context, rank, names));
+}
+
+static MlirLogicalResult writeArguments(ShardPassRun *run, const ShardModel *model, const ShardMesh *mesh,
+                                        const ShardTensorPlan *tensor, int32_t firstTensor) {
+  const ShardFunctionInfo *info = &model->rules->functions[model->entry];
+  int32_t dp = shardMeshFindAxis(mesh, "dp"), sp = shardMeshFindAxis(mesh, "sp");
+  for (int32_t a = 0; a < info->nArguments; ++a) {
+    if (info->arguments[a] < 0)
+      continue;
+    writeDims(model, a, run->context, run->arena);
+    const ShardValueInfo *value = &model->rules->values[info->arguments[a]];
+    MlirAttribute user = shardFuncGetArgumentAttribute(info->func, a, "spmd.sharding");
+    if (user.ptr) { // a fixed point: checked here, kept as it is
+      if (!shardShardingFromAttributes(
+              mesh, mlirOperationGetLocation(info->func), value->type, value->nAtoms, value->atoms, user,
+              shardFuncGetArgumentAttribute(info->func, a, "spmd.view"), (MlirAttribute){NULL}, run->arena))
+        return mlirLogicalResultFailure();
+      continue;
+    }
+    ShardSharding *sharding = shardShardingCreate(run->arena, value->nAtoms);
+    bool weight = strcmp(model->roles[a], "weight") == 0;
+    for (int32_t i = 0; i < value->nAtoms; ++i) {
+      int32_t c = value->atoms[i].klass;
+      if (!weight && dp >= 0 && c == model->batchClass)
+        appendAxis(&sharding->atoms[i], dp);
+      if (!weight && sp >= 0 && model->sequence[c])
+        appendAxis(&sharding->atoms[i], sp);
+    }
+    if (weight)
+      for (int32_t axis = 0; axis < tensor->nSubAxes; ++axis)
+        for (int32_t i = 0; i < value->nAtoms; ++i) {
+          int32_t c = value->atoms[i].klass;
+          if (tensor->begin[c] <= axis && axis < tensor->end[c]) {
+            appendAxis(&sharding->atoms[i], firstTensor + axis);
+            break;
+          }
+        }
+    MlirAttribute text, view, partial;
+    shardShardingToAttributes(mesh, run->context, value->type, value->nAtoms, value->atoms, sharding, &text,
+                              &view, &partial);
+    shardFuncSetArgumentAttribute(info->func, a, "spmd.sharding", text);
+    if (view.ptr)
+      shardFuncSetArgumentAttribute(info->func, a, "spmd.view", view);
+  }
+  return mlirLogicalResultSuccess();
+}
+
+static void writeStages(ShardPassRun *run, const ShardModel *model, const ShardUnits *units, int64_t pp) {
+  const ShardFunctionInfo *info = &model->rules->functions[model->entry];
+  int32_t *stages = SHARD_ARENA_ARRAY(run->arena, int32_t, units->nUnits);
+  shardPartitionUnits(units->nUnits, units->costs, (int32_t)pp, stages, run->arena);
+  for (int32_t o = 0; o < info->nOps; ++o)
+    if (units->unitOf[o] >= 0)
+      shardOpSetAttribute(info->ops[o].op, "spmd.stage", shardAttrI64(run->context, stages[units->unitOf[o]]));
+  // The plan itself, for the report: units and costs of each stage.
+  MlirAttribute *entries = SHARD_ARENA_ARRAY(run->arena, MlirAttribute, (size_t)pp);
+  for (int64_t k = 0; k < pp; ++k) {
+    int64_t count = 0, cost = 0;
+    for (int32_t u = 0; u < units->nUnits; ++u)
+      if (stages[u] == k)
+        ++count, cost += units->costs[u];
+    int64_t pair[2] = {count, cost};
+    entries[k] = shardAttrI64Array(run->context, 2, pair);
+  }
+  shardOpSetAttribute(run->op, "spmd.stages", mlirArrayAttrGet(run->context, (intptr_t)pp, entries));
+}
+
+static MlirLogicalResult checkDegrees(ShardPassRun *run, const ShardModel *model, const ShardDegrees *degrees,
+                                      const ShardUnits *units) {
+  int64_t batch = batchSize(model);
+  if (degrees->ep > 1)
+    return misfit(run, model, "ep needs the expert-parallel planner, which is not part of this version");
+  if (degrees->mb > 1)
+    return misfit(run, model, "mb needs a microbatch schedule, which is not part of this version");
+  if (batch % degrees->dp)
+    return misfit(run, model, shardArenaFormat(run->arena, "dp%" PRId64 " does not fit: the batch is %" PRId64,
+                                               degrees->dp, batch));
+  bool any;
+  if (!sequenceFits(model, degrees->sp, &any) || (degrees->sp > 1 && !any)) {
+    if (!any)
+      return misfit(run, model, shardArenaFormat(run->arena,
+                                                 "sp%" PRId64 " does not fit: no input has a sequence dimension",
+                                                 degrees->sp));
+    for (int32_t c = 0; c < model->rules->nClasses; ++c)
+      if (model->sequence[c] && model->rules->classSizes[c] % degrees->sp)
+        return misfit(run, model, shardArenaFormat(run->arena,
+                                                   "sp%" PRId64 " does not fit: the sequence is %" PRId64,
+                                                   degrees->sp, model->rules->classSizes[c]));
+  }
+  if (degrees->pp > units->nUnits)
+    return misfit(run, model, shardArenaFormat(
+                                  run->arena,
+                                  "pp%" PRId64 " does not fit: the model has %d units (embedding, layers, head)",
+                                  degrees->pp, units->nUnits));
+  return mlirLogicalResultSuccess();
+}
+
+static MlirLogicalResult runPlan(ShardPassRun *run) {
+  const PlanOptions *options = run->options;
+  ShardDegrees degrees;
+  const char *message;
+  if (!shardDegreesParse(options->degrees, strlen(options->degrees), run->arena, &degrees, &message))
+    return shardEmitError(run->op, "%s", message);
+  shardUnshareCheapOps(run->op, run->arena);
+  ShardModel *model = shardModelCreate(run->op, run->arena);
+  if (!model)
+    return mlirLogicalResultFailure();
+  ShardUnits *units = shardModelFindUnits(model, run->arena);
+  if (mlirLogicalResultIsFailure(checkDegrees(run, model, &degrees, units)))
+    return mlirLogicalResultFailure();
+  enum { MAX_WHOLE = 16 };
+  int32_t whole[MAX_WHOLE];
+  ShardTensorPlan *tensor = shardPlanTensor(model, degrees.tp, run->arena, &message, whole, MAX_WHOLE);
+  if (!tensor)
+    return misfit(run, model, message);
+  for (int32_t i = 0; whole[i] >= 0; ++i)
+    shardEmitRemark(model->rules->functions[model->entry].func,
+                    "a vocabulary of %" PRId64 " does not divide by tp%" PRId64 " and stays whole",
+                    model->rules->classSizes[whole[i]], degrees.tp);
+  int32_t firstTensor;
+  ShardMesh mesh = makeMesh(&degrees, tensor, run->arena, &firstTensor);
+  if (mlirLogicalResultIsFailure(writeArguments(run, model, &mesh, tensor, firstTensor)))
+    return mlirLogicalResultFailure();
+  shardOpSetAttribute(run->op, "spmd.results", shardAttrString(run->context, options->results));
+  if (degrees.pp > 1)
+    writeStages(run, model, units, degrees.pp);
+  shardMeshWrite(run->op, &mesh);
+  return mlirLogicalResultSuccess();
+}
+
+const ShardPassInfo shardPlanPass = {
+    .argument = "shard-plan",
+    .summary = "Choose the mesh, the shardings of arguments and the pipeline stages",
+    .anchor = "builtin.module",
+    SHARD_PASS_OPTIONS(PlanOptions, optionTable),
+    .run = runPlan,
+};

@@ -1,0 +1,242 @@
+//===- Propagate.c - A sharding for every value -------------------*- C -*-===//
+// Reads: shard.grid, spmd.sharding on the entry's arguments (and on any op: a fixed point). Writes:
+// spmd.sharding, spmd.view, spmd.partial on every op, argument and result. Functions called with
+// different shardings are cloned. Fails: annotations that do not fit.
+//===----------------------------------------------------------------------===//
+
+#include "../Core/Pass.h"
+
+#include "Model.h"
+#include "Solve.h"
+
+#include "mlir-c/BuiltinAttributes.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+typedef struct Propagation {
+  ShardPassRun *run;
+  ShardArena *arena;
+  ShardModel *model;
+  ShardMesh mesh;
+  ShardSharding **shardings; // [values]
+  ShardSharding **arguments; // [entry arguments] given
+} Propagation;
+
+/// State of a value along one axis under a sharding.
+static int8_t stateAlong(const ShardSharding *sharding, int32_t axis) {
+  for (int32_t a = 0; a < sharding->nAtoms; ++a)
+    for (int32_t k = 0; k < sharding->atoms[a].count; ++k)
+      if (sharding->atoms[a].axis[k] == axis)
+        return (int8_t)a;
+  return sharding->partial[axis] ? SHARD_STATE_PARTIAL : SHARD_STATE_WHOLE;
+}
+
+static void addState(ShardSharding *sharding, int32_t axis, int8_t state, uint8_t combiner) {
+  if (state >= 0) {
+    ShardAxisList *list = &sharding->atoms[state];
+    list->axis[list->count++] = (uint8_t)axis;
+  } else if (state == SHARD_STATE_PARTIAL) {
+    sharding->partial[axis] = combiner;
+  }
+}
+
+static MlirLogicalResult readArguments(Propagation *p) {
+  const ShardFunctionInfo *info = &p->model->rules->functions[p->model->entry];
+  p->arguments = SHARD_ARENA_ARRAY(p->arena, ShardSharding *, info->nArguments ? info->nArguments : 1);
+  for (int32_t a = 0; a < info->nArguments; ++a) {
+    if (info->arguments[a] < 0)
+      continue;
+    const ShardValueInfo *value = &p->model->rules->values[info->arguments[a]];
+    p->arguments[a] = shardShardingFromAttributes(
+        &p->mesh, mlirOperationGetLocation(info->func), value->type, value->nAtoms, value->atoms,
+        shardFuncGetArgumentAttribute(info->func, a, "spmd.sharding"),
+        shardFuncGetArgumentAttribute(info->func, a, "spmd.view"), (MlirAttribute){NULL}, p->arena);
+    if (!p->arguments[a])
+      return mlirLogicalResultFailure();
+  }
+  return mlirLogicalResultSuccess();
+}
+
+/// Gives a function that is used under two signatures along an axis a clone for the second one.
+/// Callers come later in the order of functions, so the last such function has settled callers.
+static bool specialise(Propagation *p, const ShardAxisSolution *solution) {
+  const ShardRules *rules = p->model->rules;
+  for (int32_t f = rules->nFunctions - 1; f >= 0; --f) {
+    int32_t instances[2], n = 0;
+    for (int32_t i = 0; i < solution->nInstances && n < 2; ++i)
+      if (solution->instances[i]->function == f)
+        instances[n++] = i;
+    if (n < 2)
+      continue;
+    MlirOperation func = rules->functions[f].func;
+    MlirOperation clone = mlirOperationClone(func);
+    MlirStringRef old = mlirStringAttrGetValue(shardOpGetAttribute(func, "sym_name"));
+    char *name = NULL;
+    for (int32_t k = 1; !name; ++k) {
+      name = shardArenaFormat(p->arena, "%.*s_%d", (int)old.length, old.data, k);
+      if (shardModuleLookup(p->model->module, mlirStringRefCreateFromCString(name)).ptr)
+        name = NULL;
+    }
+    shardOpSetAttribute(clone, "sym_name", shardAttrString(p->run->context, name));
+    mlirBlockInsertOwnedOperationAfter(mlirOperationGetBlock(func), func, clone);
+    MlirAttribute symbol =
+        mlirFlatSymbolRefAttrGet(p->run->context, mlirStringRefCreateFromCString(name));
+    for (int32_t i = 0; i < solution->nInstances; ++i) {
+      const ShardFunctionInfo *caller = &rules->functions[solution->instances[i]->function];
+      for (int32_t o = 0; o < caller->nOps; ++o)
+        if (solution->instances[i]->callees[o] == instances[1])
+          shardOpSetAttribute(caller->ops[o].op, "callee", symbol);
+    }
+    return true;
+  }
+  return false;
+}
+
+/// Solves every axis in turn. Sets `*outAgain` when a function was cloned: the rules are stale then.
+static MlirLogicalResult solveAxes(Propagation *p, bool wholeResults, bool *outAgain) {
+  const ShardModel *model = p->model;
+  const ShardRules *rules = model->rules;
+  const ShardFunctionInfo *entry = &rules->functions[model->entry];
+  int32_t ppAxis = shardMeshFindAxis(&p->mesh, "pp");
+  p->shardings = SHARD_ARENA_ARRAY(p->arena, ShardSharding *, rules->nValues ? rules->nValues : 1);
+  for (int32_t v = 0; v < rules->nValues; ++v)
+    p->shardings[v] = shardShardingCreate(p->arena, rules->values[v].nAtoms);
+  int64_t **used = SHARD_ARENA_ARRAY(p->arena, int64_t *, rules->nFunctions);
+  int32_t **offsets = SHARD_ARENA_ARRAY(p->arena, int32_t *, rules->nFunctions);
+  for (int32_t f = 0; f < rules->nFunctions; ++f) {
+    int32_t total;
+    offsets[f] = shardFactorOffsets(rules, f, p->arena, &total);
+    used[f] = SHARD_ARENA_ARRAY(p->arena, int64_t, total ? total : 1);
+    for (int32_t i = 0; i < total; ++i)
+      used[f][i] = 1;
+  }
+  *outAgain = false;
+  for (int32_t axis = 0; axis < p->mesh.nAxes; ++axis) {
+    if (axis == ppAxis || p->mesh.sizes[axis] == 1)
+      continue;
+    int8_t *seeds = SHARD_ARENA_ARRAY(p->arena, int8_t, entry->nArguments ? entry->nArguments : 1);
+    for (int32_t a = 0; a < entry->nArguments; ++a)
+      seeds[a] = p->arguments[a] ? stateAlong(p->arguments[a], axis) : SHARD_STATE_WHOLE;
+    int8_t *whole = SHARD_ARENA_ARRAY(p->arena, int8_t, entry->nResults ? entry->nResults : 1);
+    memset(whole, SHARD_STATE_WHOLE, (size_t)entry->nResults);
+    ShardAxisProblem problem = {.rules = rules, .size = p->mesh.sizes[axis], .used = used,
+                                .entry = model->entry, .entryArguments = seeds,
+                                .entryResults = wholeResults ? whole : NULL,
+                                .weight = model->weight, .layer = model->layer};
+    ShardAxisSolution *solution = shardAxisSolve(&problem, p->arena);
+    if (specialise(p, solution)) {
+      *outAgain = true;
+      return mlirLogicalResultSuccess();
+    }
+    for (int32_t i = 0; i < solution->nInstances; ++i) {
+      const ShardInstance *instance = solution->instances[i];
+      const ShardFunctionInfo *info = &rules->functions[instance->function];
+      int32_t first = shardFunctionFirstValue(rules, instance->function);
+      int32_t n = shardFunctionValueCount(rules, instance->function);
+      for (int32_t v = 0; v < n; ++v)
+        addState(p->shardings[first + v], axis, instance->states[v], instance->combiners[v]);
+      for (int32_t o = 0; o < info->nOps; ++o)
+        if (instance->choices[o] >= 0)
+          used[instance->function][offsets[instance->function][o] + instance->choices[o]] *= problem.size;
+    }
+  }
+  return mlirLogicalResultSuccess();
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+static void writeOp(Propagation *p, const ShardOpRule *rule) {
+  MlirContext context = p->run->context;
+  intptr_t n = mlirOperationGetNumResults(rule->op);
+  if (n == 0)
+    return;
+  MlirAttribute *shardings = SHARD_ARENA_ARRAY(p->arena, MlirAttribute, n);
+  MlirAttribute *views = SHARD_ARENA_ARRAY(p->arena, MlirAttribute, n);
+  MlirAttribute *partials = SHARD_ARENA_ARRAY(p->arena, MlirAttribute, n);
+  bool anyView = false, anyPartial = false;
+  MlirAttribute empty = mlirArrayAttrGet(context, 0, NULL);
+  for (intptr_t r = 0; r < n; ++r)
+    shardings[r] = empty, views[r] = shardAttrUnit(context), partials[r] = empty;
+  for (int32_t r = 0; r < rule->nResults; ++r) {
+    const ShardValueInfo *value = &p->model->rules->values[rule->results[r].value];
+    MlirAttribute view, partial;
+    intptr_t at = rule->results[r].operandIndex;
+    shardShardingToAttributes(&p->mesh, context, value->type, value->nAtoms, value->atoms,
+                              p->shardings[rule->results[r].value], &shardings[at], &view, &partial);
+    if (view.ptr)
+      views[at] = view, anyView = true;
+    if (partial.ptr)
+      partials[at] = partial, anyPartial = true;
+  }
+  shardOpSetAttribute(rule->op, "spmd.sharding", mlirArrayAttrGet(context, n, shardings));
+  if (anyView)
+    shardOpSetAttribute(rule->op, "spmd.view", mlirArrayAttrGet(context, n, views));
+  if (anyPartial)
+    shardOpSetAttribute(rule->op, "spmd.partial", mlirArrayAttrGet(context, n, partials));
+}
+
+static void writeFunction(Propagation *p, int32_t f, bool wholeResults) {
+  const ShardRules *rules = p->model->rules;
+  const ShardFunctionInfo *info = &rules->functions[f];
+  MlirContext context = p->run->context;
+  for (int32_t o = 0; o < info->nOps; ++o)
+    writeOp(p, &info->ops[o]);
+  for (int32_t a = 0; a < info->nArguments; ++a) {
+    if (info->arguments[a] < 0)
+      continue;
+    const ShardValueInfo *value = &rules->values[info->arguments[a]];
+    MlirAttribute sharding, view, partial;
+    shardShardingToAttributes(&p->mesh, context, value->type, value->nAtoms, value->atoms,
+                              p->shardings[info->arguments[a]], &sharding, &view, &partial);
+    shardFuncSetArgumentAttribute(info->func, a, "spmd.sharding", sharding);
+    shardFuncSetArgumentAttribute(info->func, a, "spmd.view", view);
+  }
+  const ShardOpRule *ret = &info->ops[info->nOps - 1];
+  for (int32_t r = 0; r < ret->nOperands; ++r) {
+    const ShardValueInfo *value = &rules->values[ret->operands[r].value];
+    ShardSharding *sharding = shardShardingCopy(p->arena, p->shardings[ret->operands[r].value]);
+    memset(sharding->partial, 0, sizeof(sharding->partial));
+    if (f == p->model->entry && wholeResults)
+      memset(sharding->atoms, 0, (size_t)sharding->nAtoms * sizeof(ShardAxisList));
+    MlirAttribute text, view, partial;
+    shardShardingToAttributes(&p->mesh, context, value->type, value->nAtoms, value->atoms, sharding, &text,
+                              &view, &partial);
+    shardFuncSetResultAttribute(info->func, ret->operands[r].operandIndex, "spmd.sharding", text);
+    shardFuncSetResultAttribute(info->func, ret->operands[r].operandIndex, "spmd.view", view);
+  }
+}
+
+static MlirLogicalResult runPropagate(ShardPassRun *run) {
+  MlirAttribute results = shardOpGetAttribute(run->op, "spmd.results");
+  bool whole = !results.ptr || !mlirAttributeIsAString(results) ||
+               !shardStringIs(mlirStringAttrGetValue(results), "split");
+  for (int32_t round = 0; round < 64; ++round) {
+    ShardArena *arena = shardArenaCreate();
+    Propagation p = {.run = run, .arena = arena};
+    bool again = false;
+    MlirLogicalResult result = mlirLogicalResultFailure();
+    if (!shardMeshRead(run->op, arena, &p.mesh))
+      shardEmitError(run->op, "no shard.grid; run shard-plan first");
+    else if ((p.model = shardModelCreate(run->op, arena)))
+      result = readArguments(&p);
+    if (mlirLogicalResultIsSuccess(result))
+      result = solveAxes(&p, whole, &again);
+    if (mlirLogicalResultIsSuccess(result) && !again)
+      for (int32_t f = 0; f < p.model->rules->nFunctions; ++f)
+        writeFunction(&p, f, whole);
+    shardArenaDestroy(arena);
+    if (mlirLogicalResultIsFailure(result) || !again)
+      return result;
+  }
+  return shardEmitError(run->op, "functions are called with too many different shardings");
+}
+
+const ShardPassInfo shardPropagatePass = {
+    .argument = "shard-propagate",
+    .summary = "Give every value a sharding",
+    .anchor = "builtin.module",
+    .run = runPropagate,
+};

@@ -1,0 +1,376 @@
+//===- Tensor.c - Which dimensions of weights tensor parallelism splits -*- C -*-===//
+// Classes of weight dimensions are tried in order of the bytes that splitting them saves; one is taken
+// if, with those taken before, each layer still communicates as an expert's would: only sums of the
+// hidden state, or of something smaller that a norm needs, and never a weight. A class that is smaller
+// than the degree is split over its gcd and the next minor dimension takes the rest (grouped heads:
+// key/value heads over tp.0, the query heads of a group over tp.1, keys and values replicated there).
+//===----------------------------------------------------------------------===//
+
+#include "Model.h"
+
+#include "Solve.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+typedef struct Search {
+  const ShardModel *model;
+  ShardArena *arena;
+  int64_t degree;
+  ShardTensorPlan *plan;
+  int64_t **used;
+  const int8_t *const *pinned;
+} Search;
+
+typedef struct EdgeCheck {
+  const ShardModel *model;
+  bool legal;
+  int32_t entryReductions; // hidden-sized sums outside layers
+} EdgeCheck;
+
+/// Does every atom of `value` lie on a class of the hidden state, each class as often at most?
+static bool withinHidden(const ShardModel *model, const ShardValueInfo *value) {
+  if (model->hiddenValue < 0)
+    return true;
+  const ShardValueInfo *hidden = &model->rules->values[model->hiddenValue];
+  if (value->nAtoms > hidden->nAtoms)
+    return false;
+  uint32_t taken = 0;
+  for (int32_t a = 0; a < value->nAtoms; ++a) {
+    bool found = false;
+    for (int32_t h = 0; h < hidden->nAtoms && h < 32 && !found; ++h)
+      if (!(taken >> h & 1) && hidden->atoms[h].klass == value->atoms[a].klass)
+        taken |= 1u << h, found = true;
+    if (!found)
+      return false;
+  }
+  return true;
+}
+
+static void checkEdge(void *user, const ShardEdge *edge) {
+  EdgeCheck *check = user;
+  const ShardValueInfo *value = &check->model->rules->values[edge->value];
+  bool reduction = edge->from == SHARD_STATE_PARTIAL && edge->to == SHARD_STATE_WHOLE &&
+                   edge->combiner == SHARD_COMBINER_SUM;
+  if (!reduction || !withinHidden(check->model, value))
+    check->legal = false;
+  if (edge->function == check->model->entry && reduction)
+    ++check->entryReductions;
+}
+
+static int8_t *seedArguments(const Search *s, const ShardTensorPlan *plan, int32_t subAxis) {
+  const ShardModel *model = s->model;
+  const ShardFunctionInfo *info = &model->rules->functions[model->entry];
+  int8_t *seeds = SHARD_ARENA_ARRAY(s->arena, int8_t, info->nArguments ? info->nArguments : 1);
+  for (int32_t a = 0; a < info->nArguments; ++a) {
+    seeds[a] = SHARD_STATE_WHOLE;
+    if (info->arguments[a] < 0 || strcmp(model->roles[a], "weight") != 0)
+      continue;
+    const ShardValueInfo *value = &model->rules->values[info->arguments[a]];
+    for (int32_t i = value->nAtoms - 1; i >= 0; --i) {
+      int32_t c = value->atoms[i].klass;
+      if (plan->begin[c] <= subAxis && subAxis < plan->end[c])
+        seeds[a] = (int8_t)i;
+    }
+  }
+  return seeds;
+}
+
+static bool evaluatePlan(Search *s, const ShardTensorPlan *plan, int32_t *outEntryReductions) {
+  const ShardModel *model = s->model;
+  const ShardRules *rules = model->rules;
+  EdgeCheck check = {.model = model, .legal = true};
+  int32_t most = 0;
+  for (int32_t axis = 0; axis < plan->nSubAxes && check.legal; ++axis) {
+    for (int32_t f = 0; f < rules->nFunctions; ++f) {
+      int64_t at = 0;
+      for (int32_t o = 0; o < rules->functions[f].nOps; ++o)
+        for (int32_t k = 0; k < rules->functions[f].ops[o].nFactors; ++k) {
+          int32_t c = rules->functions[f].ops[o].factors[k].klass;
+          int64_t used = 1;
+          for (int32_t b = plan->begin[c]; b < axis && b < plan->end[c]; ++b)
+            used *= plan->sizes[b];
+          s->used[f][at++] = used;
+        }
+    }
+    ShardAxisProblem problem = {.rules = rules, .size = plan->sizes[axis], .used = s->used,
+                                .pinned = s->pinned, .entry = model->entry,
+                                .entryArguments = seedArguments(s, plan, axis),
+                                .weight = model->weight, .layer = model->layer};
+    ShardAxisSolution *solution = shardAxisSolve(&problem, s->arena);
+    check.entryReductions = 0;
+    if (solution->entry->cost.forbidden || solution->entry->cost.repeated)
+      check.legal = false;
+    shardAxisVisitEdges(&problem, solution, s->arena, checkEdge, &check);
+    most = check.entryReductions > most ? check.entryReductions : most;
+  }
+  if (outEntryReductions)
+    *outEntryReductions = most;
+  return check.legal;
+}
+
+static ShardTensorPlan *copyPlan(const Search *s, const ShardTensorPlan *plan) {
+  ShardTensorPlan *copy = SHARD_ARENA_NEW(s->arena, ShardTensorPlan);
+  size_t n = (size_t)(s->model->rules->nClasses ? s->model->rules->nClasses : 1);
+  *copy = *plan;
+  copy->begin = SHARD_ARENA_ARRAY(s->arena, int8_t, n);
+  copy->end = SHARD_ARENA_ARRAY(s->arena, int8_t, n);
+  memcpy(copy->begin, plan->begin, n);
+  memcpy(copy->end, plan->end, n);
+  return copy;
+}
+
+/// Cuts the sub-axes so that one boundary lies after `product` ranks. False if none can.
+static bool cutAt(const Search *s, ShardTensorPlan *plan, int64_t product, int32_t *outBoundary) {
+  int64_t before = 1;
+  for (int32_t axis = 0; axis < plan->nSubAxes; ++axis) {
+    if (before == product) {
+      *outBoundary = axis;
+      return true;
+    }
+    if (before * plan->sizes[axis] > product) {
+      if (product % before || (before * plan->sizes[axis]) % product || plan->nSubAxes >= 8)
+        return false;
+      int64_t major = product / before;
+      for (int32_t k = plan->nSubAxes; k > axis + 1; --k)
+        plan->sizes[k] = plan->sizes[k - 1];
+      plan->sizes[axis + 1] = plan->sizes[axis] / major;
+      plan->sizes[axis] = major;
+      ++plan->nSubAxes;
+      for (int32_t c = 0; c < s->model->rules->nClasses; ++c) {
+        if (plan->begin[c] > axis)
+          ++plan->begin[c];
+        if (plan->end[c] > axis)
+          ++plan->end[c];
+      }
+      *outBoundary = axis + 1;
+      return true;
+    }
+    before *= plan->sizes[axis];
+  }
+  *outBoundary = plan->nSubAxes;
+  return before == product;
+}
+
+static int64_t gcd64(int64_t a, int64_t b) {
+  while (b) {
+    int64_t rest = a % b;
+    a = b, b = rest;
+  }
+  return a;
+}
+
+static int64_t smallestFactor(int64_t n) {
+  for (int64_t p = 2; p * p <= n; ++p)
+    if (n % p == 0)
+      return p;
+  return n;
+}
+
+/// Is the class an index into a table (vocabulary), or kept with the sequence in a result?
+static bool isVocabulary(const ShardModel *model, int32_t klass) {
+  const ShardRules *rules = model->rules;
+  const ShardFunctionInfo *info = &rules->functions[model->entry];
+  for (int32_t o = 0; o < info->nOps; ++o) {
+    const ShardOpRule *rule = &info->ops[o];
+    for (int32_t f = 0; f < rule->nFactors; ++f)
+      if (rule->factors[f].kind == SHARD_FACTOR_GATHER && rule->factors[f].klass == klass)
+        return true;
+    if (rule->form != SHARD_OP_RETURN)
+      continue;
+    for (int32_t p = 0; p < rule->nOperands; ++p) {
+      const ShardValueInfo *value = &rules->values[rule->operands[p].value];
+      bool sequence = false, here = false;
+      for (int32_t a = 0; a < value->nAtoms; ++a) {
+        sequence |= model->sequence[value->atoms[a].klass];
+        here |= value->atoms[a].klass == klass;
+      }
+      if (here && sequence)
+        return true;
+    }
+  }
+  return false;
+}
+
+/// Weights that only the entry's own ops use belong to embedding and head.
+static bool usedInLayer(const ShardModel *model, int32_t argument) {
+  const ShardFunctionInfo *info = &model->rules->functions[model->entry];
+  bool flat = true;
+  for (int32_t f = 0; f < model->rules->nFunctions; ++f)
+    flat &= f == model->entry;
+  if (flat)
+    return true;
+  // Through the ops that move weights (transposes) to a call.
+  uint8_t *reached = SHARD_ARENA_ARRAY(model->arena, uint8_t, model->rules->nValues + 1);
+  reached[info->arguments[argument]] = 1;
+  for (int32_t o = 0; o < info->nOps; ++o) {
+    const ShardOpRule *rule = &info->ops[o];
+    for (int32_t p = 0; p < rule->nOperands; ++p) {
+      if (!reached[rule->operands[p].value])
+        continue;
+      if (rule->form == SHARD_OP_CALL)
+        return true;
+      for (int32_t r = 0; r < rule->nResults; ++r)
+        reached[rule->results[r].value] |= model->weight[rule->results[r].value];
+    }
+  }
+  return false;
+}
+
+static void describeMisfit(const Search *s, int32_t klass, const char **outMessage) {
+  const ShardModel *model = s->model;
+  const ShardFunctionInfo *info = &model->rules->functions[model->entry];
+  for (int32_t a = 0; a < info->nArguments; ++a) {
+    if (info->arguments[a] < 0 || strcmp(model->roles[a], "weight") != 0)
+      continue;
+    const ShardValueInfo *value = &model->rules->values[info->arguments[a]];
+    for (int32_t i = 0; i < value->nAtoms; ++i)
+      if (value->atoms[i].klass == klass) {
+        *outMessage = shardArenaFormat(
+            s->arena,
+            "tp%" PRId64 " does not fit: dimension %d of weight %d%s%s%s is split in %" PRId64
+            " parts (heads or columns) at most",
+            s->degree, value->atoms[i].dim, a, model->names[a][0] ? " '" : "", model->names[a],
+            model->names[a][0] ? "'" : "", value->atoms[i].size);
+        return;
+      }
+  }
+}
+
+typedef struct Candidate {
+  int32_t klass;
+  int64_t bytes;
+  bool vocabulary;
+} Candidate;
+
+ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardArena *arena,
+                                 const char **outMessage, int32_t *outWhole, int32_t wholeCapacity) {
+  const ShardRules *rules = model->rules;
+  const ShardFunctionInfo *info = &rules->functions[model->entry];
+  Search s = {.model = model, .arena = arena, .degree = degree};
+  size_t nClasses = (size_t)(rules->nClasses ? rules->nClasses : 1);
+  int32_t nWhole = 0;
+  s.plan = SHARD_ARENA_NEW(arena, ShardTensorPlan);
+  s.plan->nSubAxes = 1, s.plan->sizes[0] = degree;
+  s.plan->begin = SHARD_ARENA_ARRAY(arena, int8_t, nClasses);
+  s.plan->end = SHARD_ARENA_ARRAY(arena, int8_t, nClasses);
+  s.used = SHARD_ARENA_ARRAY(arena, int64_t *, rules->nFunctions);
+  for (int32_t f = 0; f < rules->nFunctions; ++f) {
+    int32_t total;
+    shardFactorOffsets(rules, f, arena, &total);
+    s.used[f] = SHARD_ARENA_ARRAY(arena, int64_t, total ? total : 1);
+  }
+  *outMessage = NULL;
+  if (degree == 1) {
+    if (wholeCapacity)
+      outWhole[0] = -1;
+    return s.plan;
+  }
+
+  // Candidates, by bytes saved, then by first appearance among the arguments.
+  Candidate *candidates = SHARD_ARENA_ARRAY(arena, Candidate, nClasses);
+  int32_t n = 0;
+  bool *seen = SHARD_ARENA_ARRAY(arena, bool, nClasses);
+  for (int32_t pass = 0; pass < 2; ++pass)
+    for (int32_t a = 0; a < info->nArguments; ++a) {
+      if (info->arguments[a] < 0 || strcmp(model->roles[a], "weight") != 0)
+        continue;
+      bool inLayer = usedInLayer(model, a);
+      const ShardValueInfo *value = &rules->values[info->arguments[a]];
+      for (int32_t i = 0; i < value->nAtoms; ++i) {
+        int32_t c = value->atoms[i].klass;
+        if (seen[c] || c == model->batchClass || model->sequence[c] || model->hidden[c])
+          continue;
+        bool vocabulary = isVocabulary(model, c);
+        if (pass == 0 ? (!inLayer || vocabulary) : !vocabulary)
+          continue;
+        seen[c] = true;
+        candidates[n++] = (Candidate){c, model->weightBytes[c], vocabulary};
+      }
+    }
+  for (int32_t i = 1; i < n; ++i) // stable insertion sort: layers' classes first, then by bytes
+    for (int32_t j = i; j > 0 && (candidates[j].vocabulary < candidates[j - 1].vocabulary ||
+                                  (candidates[j].vocabulary == candidates[j - 1].vocabulary &&
+                                   candidates[j].bytes > candidates[j - 1].bytes));
+         --j) {
+      Candidate swap = candidates[j];
+      candidates[j] = candidates[j - 1], candidates[j - 1] = swap;
+    }
+
+  int32_t misfit = -1, entryReductions = 0;
+  bool any = false;
+  evaluatePlan(&s, s.plan, &entryReductions);
+  for (int32_t i = 0; i < n; ++i) {
+    int32_t c = candidates[i].klass;
+    int64_t size = rules->classSizes[c];
+    if (s.plan->begin[c] != s.plan->end[c])
+      continue; // taken along with its major neighbour
+    if (size % degree == 0) {
+      ShardTensorPlan *trial = copyPlan(&s, s.plan);
+      trial->begin[c] = 0, trial->end[c] = (int8_t)trial->nSubAxes;
+      int32_t reductions = 0;
+      if (evaluatePlan(&s, trial, &reductions) &&
+          (!candidates[i].vocabulary || reductions <= (entryReductions > 1 ? entryReductions : 1))) {
+        s.plan = trial;
+        entryReductions = reductions;
+        any = true;
+      }
+      continue;
+    }
+    if (candidates[i].vocabulary) {
+      if (nWhole + 1 < wholeCapacity)
+        outWhole[nWhole++] = c;
+      continue;
+    }
+    // Smaller than the degree: the major part here, the rest on the next minor atom of some weight.
+    int64_t part = gcd64(size, degree);
+    bool taken = false;
+    for (int32_t a = 0; part > 1 && !taken && a < info->nArguments; ++a) {
+      if (info->arguments[a] < 0 || strcmp(model->roles[a], "weight") != 0)
+        continue;
+      const ShardValueInfo *value = &rules->values[info->arguments[a]];
+      for (int32_t k = 0; k + 1 < value->nAtoms && !taken; ++k) {
+        int32_t minor = value->atoms[k + 1].klass;
+        if (value->atoms[k].klass != c || value->atoms[k + 1].dim != value->atoms[k].dim ||
+            part != size || s.plan->begin[minor] != s.plan->end[minor] || model->hidden[minor] ||
+            rules->classSizes[minor] % (degree / part))
+          continue;
+        ShardTensorPlan *trial = copyPlan(&s, s.plan);
+        int32_t boundary;
+        if (!cutAt(&s, trial, part, &boundary))
+          continue;
+        trial->begin[c] = 0, trial->end[c] = (int8_t)boundary;
+        trial->begin[minor] = (int8_t)boundary, trial->end[minor] = (int8_t)trial->nSubAxes;
+        if (evaluatePlan(&s, trial, NULL))
+          s.plan = trial, taken = true, any = true;
+      }
+    }
+    if (taken || misfit >= 0)
+      continue;
+    // Would an expert split it if the degree fitted? Then the degree is refused.
+    ShardTensorPlan *trial = copyPlan(&s, s.plan);
+    int64_t prime = smallestFactor(size);
+    for (int32_t axis = 0; axis < trial->nSubAxes; ++axis)
+      trial->sizes[axis] = 1;
+    trial->sizes[0] = prime;
+    memset(trial->begin, 0, nClasses);
+    for (size_t k = 0; k < nClasses; ++k) // what is split keeps its place on one axis that divides it
+      trial->end[k] = s.plan->begin[k] != s.plan->end[k] && rules->classSizes[k] % prime == 0;
+    trial->nSubAxes = 1;
+    trial->end[c] = 1;
+    if (evaluatePlan(&s, trial, NULL))
+      misfit = c;
+  }
+  if (wholeCapacity)
+    outWhole[nWhole] = -1;
+  if (misfit >= 0) {
+    describeMisfit(&s, misfit, outMessage);
+    return NULL;
+  }
+  if (!any) {
+    *outMessage = shardArenaFormat(arena, "tp%" PRId64 " does not fit: no dimension of a weight divides by it",
+                                   degree);
+    return NULL;
+  }
+  return s.plan;
+}
