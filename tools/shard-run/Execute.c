@@ -1,0 +1,618 @@
+//===- Execute.c - Run a program on ranks that are threads --------*- C -*-===//
+// Each rank owns its buffers, each between two guard zones. A rank's results are compared in its
+// own thread, between two barriers, so that replicas can be read by each other.
+//===----------------------------------------------------------------------===//
+#define _GNU_SOURCE
+
+#include "Execute.h"
+#include "Element.h"
+#include "Memory.h"
+
+#include "shard/Runtime.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+enum { GUARD_BYTES = 256, GUARD_PATTERN = 0xa5, NAN_PATTERN = 0xff };
+
+typedef struct Buffer {
+  char *base, *data;
+  size_t totalBytes, sizeBytes;
+} Buffer;
+
+/// One program result of a rank: where it lies and who else holds the same part.
+typedef struct HeldResult {
+  Placement placement;
+  int64_t owner; // lowest rank with an equal placement
+  int32_t slot;  // number among the stage's results; -1: this rank has no part
+} HeldResult;
+
+typedef struct Rank {
+  int32_t stage;
+  Buffer *arguments, *results, workspace;
+  void **argumentData, **resultData;
+  HeldResult *held;    // [program->nResults]
+  ResultCheck *checks; // [nChecks]
+  int64_t bytes[SHARD_RT_N_KINDS];
+  char **faults;
+  size_t nFaults;
+  bool *replicaFault; // [program->nResults] said already
+} Rank;
+
+typedef struct Run {
+  const ShardProgram *program;
+  const ValueSet *values;
+  const ExecuteOptions *options;
+  Execution *out;
+  Rank *ranks;
+  double *seconds; // [iterations], written by rank 0
+} Run;
+
+static size_t bufferTotal(size_t sizeBytes) {
+  return (sizeBytes + 2 * GUARD_BYTES + 4095) / 4096 * 4096;
+}
+
+static Buffer bufferCreate(size_t sizeBytes) {
+  Buffer buffer = {.sizeBytes = sizeBytes, .totalBytes = bufferTotal(sizeBytes)};
+  buffer.base =
+      mmap(NULL, buffer.totalBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (buffer.base == MAP_FAILED)
+    stop("out of memory: %zu bytes for a buffer", sizeBytes);
+#ifdef MADV_HUGEPAGE
+  if (sizeBytes >= (size_t)1 << 21)
+    madvise(buffer.base, buffer.totalBytes, MADV_HUGEPAGE); // advice only
+#endif
+  buffer.data = buffer.base + GUARD_BYTES;
+  memset(buffer.base, GUARD_PATTERN, GUARD_BYTES);
+  memset(buffer.data + sizeBytes, GUARD_PATTERN, buffer.totalBytes - GUARD_BYTES - sizeBytes);
+  return buffer;
+}
+
+static void bufferRelease(Buffer *buffer) {
+  if (buffer->base)
+    munmap(buffer->base, buffer->totalBytes);
+  *buffer = (Buffer){0};
+}
+
+static bool isGuard(const char *bytes, size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    if ((unsigned char)bytes[i] != GUARD_PATTERN)
+      return false;
+  return true;
+}
+
+static bool bufferGuardsHold(const Buffer *buffer) {
+  return isGuard(buffer->base, GUARD_BYTES) &&
+         isGuard(buffer->data + buffer->sizeBytes,
+                 buffer->totalBytes - GUARD_BYTES - buffer->sizeBytes);
+}
+
+/// FNV-1a over words (Fowler, Noll, Vo), enough to see that an argument was written.
+static uint64_t bufferHash(const Buffer *buffer) {
+  uint64_t hash = 0xcbf29ce484222325u, word;
+  size_t i = 0;
+  for (; i + 8 <= buffer->sizeBytes; i += 8) {
+    memcpy(&word, buffer->data + i, 8);
+    hash = (hash ^ word) * 0x100000001b3u;
+  }
+  for (; i < buffer->sizeBytes; ++i)
+    hash = (hash ^ (unsigned char)buffer->data[i]) * 0x100000001b3u;
+  return hash;
+}
+
+static size_t localBytes(const ShardProgramValue *value) {
+  size_t bytes = elementBytes(value->element);
+  for (int32_t i = 0; i < value->rank; ++i)
+    bytes *= (size_t)value->localShape[i];
+  return bytes;
+}
+
+static size_t globalCount(const ShardProgramValue *value) {
+  size_t count = 1;
+  for (int32_t i = 0; i < value->rank; ++i)
+    count *= (size_t)value->globalShape[i];
+  return count;
+}
+
+static size_t stagePeakBytes(const ShardProgram *program, int32_t stageIndex) {
+  const ShardProgramStage *stage = &program->stages[stageIndex];
+  size_t bytes = stage->workspaceBytes(NULL);
+  for (int32_t i = 0; i < stage->nArguments; ++i)
+    bytes += localBytes(&program->arguments[stage->arguments[i]]);
+  for (int32_t i = 0; i < stage->nResults; ++i)
+    bytes += localBytes(&program->results[stage->results[i]]);
+  return bytes;
+}
+
+size_t executeMemoryBytes(const ShardProgram *program, bool keepResults) {
+  size_t bytes = 0;
+  int64_t nRanks = meshRankCount(program);
+  for (int32_t i = 0; i < program->nStages; ++i)
+    bytes += stagePeakBytes(program, i) * (size_t)(nRanks / program->nStages);
+  for (int32_t i = 0; keepResults && i < program->nResults; ++i)
+    bytes += globalCount(&program->results[i]) * elementBytes(program->results[i].element);
+  return bytes;
+}
+
+static void addFault(Rank *rank, const char *text) {
+  rank->faults = memoryGrow(rank->faults, (rank->nFaults + 1) * sizeof *rank->faults);
+  rank->faults[rank->nFaults] = memoryZeroed(strlen(text) + 1);
+  strcpy(rank->faults[rank->nFaults++], text);
+}
+
+static double tolerance(const Reference *reference, ShardRtElement element) {
+  if (!elementIsFloat(element))
+    return 0;
+  if (reference->tolerance >= 0)
+    return reference->tolerance;
+  switch (element) {
+  case SHARD_RT_F16:
+    return 0x1p-9;
+  case SHARD_RT_BF16:
+    return 0x1p-6;
+  case SHARD_RT_F64:
+    return reference->own ? 1e-12 : 1e-10;
+  default:
+    return reference->own ? 1e-5 : 1e-4;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Comparisons
+//===----------------------------------------------------------------------===//
+
+typedef struct Compare {
+  ShardRtElement element;
+  const void *reference; // whole; null: only magnitudes
+  const char *local;
+  ResultCheck *check;
+  int64_t rank;
+  int32_t iteration;
+} Compare;
+
+static void compareElement(Compare *compare, size_t at, size_t local) {
+  ResultCheck *check = compare->check;
+  double got = elementRead(compare->element, compare->local, local);
+  double expected = elementRead(compare->element, compare->reference, at);
+  double difference;
+  if (!elementIsFloat(compare->element)) {
+    int64_t a = elementReadInteger(compare->element, compare->local, local);
+    int64_t b = elementReadInteger(compare->element, compare->reference, at);
+    difference = a == b ? 0 : fmax(fabs(got - expected), 1);
+  } else if (isnan(got) || isnan(expected)) {
+    difference = isnan(got) && isnan(expected) ? 0 : (double)INFINITY;
+  } else if (isinf(got) || isinf(expected)) {
+    difference = got == expected ? 0 : (double)INFINITY;
+  } else {
+    difference = fabs(got - expected);
+  }
+  double error = difference == 0     ? 0
+                 : check->maxAbs > 0 ? difference / check->maxAbs
+                                     : (double)INFINITY;
+  if (check->exact)
+    error = difference;
+  if (check->rank >= 0 && error <= check->error)
+    return;
+  size_t bytes = elementBytes(compare->element);
+  check->error = error;
+  check->rank = compare->rank;
+  check->at = at;
+  check->got = got;
+  check->expected = expected;
+  check->iteration = compare->iteration;
+  check->ulp = elementIsFloat(compare->element) && isfinite(difference) && difference != 0
+                   ? elementUlpDistance(compare->element, compare->local + local * bytes,
+                                        (const char *)compare->reference + at * bytes)
+                   : 0;
+}
+
+static void compareRun(void *user, size_t globalBegin, size_t localBegin, size_t count) {
+  Compare *compare = user;
+  if (compare->reference) {
+    // Equal bits need no arithmetic.
+    size_t bytes = elementBytes(compare->element);
+    if (compare->check->rank >= 0 &&
+        !memcmp(compare->local + localBegin * bytes,
+                (const char *)compare->reference + globalBegin * bytes, count * bytes))
+      return;
+    for (size_t i = 0; i < count; ++i)
+      compareElement(compare, globalBegin + i, localBegin + i);
+    return;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    double magnitude = fabs(elementRead(compare->element, compare->local, localBegin + i));
+    if (isfinite(magnitude) && magnitude > compare->check->maxAbs)
+      compare->check->maxAbs = magnitude;
+  }
+}
+
+typedef struct ReplicaCompare {
+  const char *mine, *owners;
+  size_t elementBytes, differing, first;
+} ReplicaCompare;
+
+static void compareReplicaRun(void *user, size_t globalBegin, size_t localBegin, size_t count) {
+  ReplicaCompare *compare = user;
+  size_t bytes = compare->elementBytes;
+  if (!memcmp(compare->mine + localBegin * bytes, compare->owners + localBegin * bytes,
+              count * bytes))
+    return;
+  for (size_t i = 0; i < count; ++i)
+    if (memcmp(compare->mine + (localBegin + i) * bytes, compare->owners + (localBegin + i) * bytes,
+               bytes)) {
+      if (!compare->differing++)
+        compare->first = globalBegin + i;
+    }
+}
+
+typedef struct Gather {
+  const char *local;
+  char *whole;
+  size_t elementBytes;
+} Gather;
+
+static void gatherRun(void *user, size_t globalBegin, size_t localBegin, size_t count) {
+  const Gather *gather = user;
+  memcpy(gather->whole + globalBegin * gather->elementBytes,
+         gather->local + localBegin * gather->elementBytes, count * gather->elementBytes);
+}
+
+static void compareResults(Run *run, int64_t rankNumber, int32_t iteration) {
+  const ShardProgram *program = run->program;
+  Rank *rank = &run->ranks[rankNumber];
+  for (size_t i = 0; i < run->out->nChecks; ++i) {
+    size_t perReference = (size_t)program->nResults;
+    int32_t result = (int32_t)(i % perReference);
+    const HeldResult *held = &rank->held[result];
+    const ShardProgramValue *value = &program->results[result];
+    if (held->slot < 0)
+      continue;
+    Compare compare = {.element = value->element,
+                       .local = rank->resultData[held->slot],
+                       .check = &rank->checks[i],
+                       .rank = rankNumber,
+                       .iteration = iteration};
+    if (run->options->nReferences)
+      compare.reference = run->options->references[i / perReference].values[value->index];
+    placementVisit(&held->placement, compareRun, &compare);
+  }
+  for (int32_t i = 0; i < program->nResults; ++i) {
+    const HeldResult *held = &rank->held[i];
+    const ShardProgramValue *value = &program->results[i];
+    size_t bytes = elementBytes(value->element);
+    if (held->slot < 0)
+      continue;
+    if (held->owner == rankNumber) {
+      if (run->options->keepResults && iteration == 0) {
+        Gather gather = {rank->resultData[held->slot], run->out->results[value->index], bytes};
+        placementVisit(&held->placement, gatherRun, &gather);
+      }
+      continue;
+    }
+    const Rank *owner = &run->ranks[held->owner];
+    ReplicaCompare compare = {rank->resultData[held->slot], owner->resultData[owner->held[i].slot],
+                              bytes, 0, 0};
+    placementVisit(&held->placement, compareReplicaRun, &compare);
+    if (compare.differing && !rank->replicaFault[i]) {
+      char text[768], place[256];
+      rank->replicaFault[i] = true; // said once
+      valuesFormatPlace(value, compare.first, place, sizeof place);
+      snprintf(text, sizeof text,
+               "result %" PRId32 ": ranks %" PRId64 " and %" PRId64
+               " hold the same part, but %zu of their elements differ, the first at %s, iteration "
+               "%" PRId32,
+               value->index, held->owner, rankNumber, compare.differing, place, iteration + 1);
+      addFault(rank, text);
+    }
+  }
+}
+
+static void checkGuards(Run *run, int64_t rankNumber) {
+  Rank *rank = &run->ranks[rankNumber];
+  const ShardProgramStage *stage = &run->program->stages[rank->stage];
+  char text[256];
+  for (int32_t i = 0; i < stage->nArguments; ++i)
+    if (!bufferGuardsHold(&rank->arguments[i])) {
+      snprintf(text, sizeof text, "rank %" PRId64 " wrote outside argument %" PRId32, rankNumber,
+               run->program->arguments[stage->arguments[i]].index);
+      addFault(rank, text);
+    }
+  for (int32_t i = 0; i < stage->nResults; ++i)
+    if (!bufferGuardsHold(&rank->results[i])) {
+      snprintf(text, sizeof text, "rank %" PRId64 " wrote outside result %" PRId32, rankNumber,
+               run->program->results[stage->results[i]].index);
+      addFault(rank, text);
+    }
+  if (!bufferGuardsHold(&rank->workspace)) {
+    snprintf(text, sizeof text, "rank %" PRId64 " wrote outside its workspace", rankNumber);
+    addFault(rank, text);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Ranks
+//===----------------------------------------------------------------------===//
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static void createBuffers(Run *run, int64_t rankNumber) {
+  const ShardProgram *program = run->program;
+  Rank *rank = &run->ranks[rankNumber];
+  const ShardProgramStage *stage = &program->stages[rank->stage];
+  char message[512];
+  for (int32_t i = 0; i < stage->nArguments; ++i) {
+    const ShardProgramValue *value = &program->arguments[stage->arguments[i]];
+    Placement placement;
+    if (!placementCreate(program, value, rankNumber, &placement, message, sizeof message))
+      stop("%s", message);
+    rank->arguments[i] = bufferCreate(localBytes(value));
+    rank->argumentData[i] = rank->arguments[i].data;
+    valuesFill(&run->values->sources[value->index], value->element, &placement,
+               rank->arguments[i].data);
+  }
+  for (int32_t i = 0; i < stage->nResults; ++i) {
+    rank->results[i] = bufferCreate(localBytes(&program->results[stage->results[i]]));
+    rank->resultData[i] = rank->results[i].data;
+  }
+  rank->workspace = bufferCreate(stage->workspaceBytes(NULL));
+}
+
+static int runIterations(Run *run, ShardRtContext *context, int64_t rankNumber) {
+  const ShardProgram *program = run->program;
+  Rank *rank = &run->ranks[rankNumber];
+  const ShardProgramStage *stage = &program->stages[rank->stage];
+  ShardRtComm *comm = shardRtContextGetComm(context);
+  uint32_t everyone = (1u << program->nAxes) - 1;
+  int status = SHARD_RT_OK;
+  for (int32_t iteration = 0; iteration < run->options->iterations; ++iteration) {
+    bool checked = iteration == 0 || iteration == run->options->iterations - 1;
+    if (checked) {
+      for (int32_t i = 0; i < stage->nResults; ++i)
+        memset(rank->results[i].data, NAN_PATTERN, rank->results[i].sizeBytes);
+      memset(rank->workspace.data, NAN_PATTERN, rank->workspace.sizeBytes);
+    }
+    if ((status = (int)shardRtBarrier(comm, everyone, -1)) != SHARD_RT_OK)
+      return status;
+    double begin = now();
+    status = shardRtInvoke(context, stage->run, NULL, rank->argumentData, rank->resultData,
+                           rank->workspace.data);
+    if (status != SHARD_RT_OK)
+      return status;
+    if ((status = (int)shardRtBarrier(comm, everyone, -1)) != SHARD_RT_OK)
+      return status;
+    if (rankNumber == 0)
+      run->seconds[iteration] = now() - begin;
+    if (checked) {
+      compareResults(run, rankNumber, iteration);
+      // Nobody writes its results again while others read them.
+      if ((status = (int)shardRtBarrier(comm, everyone, -1)) != SHARD_RT_OK)
+        return status;
+    }
+  }
+  return status;
+}
+
+static int rankBody(ShardRtContext *context, void *userData) {
+  Run *run = userData;
+  const ShardProgram *program = run->program;
+  int64_t rankNumber = shardRtContextGetRank(context);
+  Rank *rank = &run->ranks[rankNumber];
+  const ShardProgramStage *stage = &program->stages[rank->stage];
+  createBuffers(run, rankNumber);
+  uint64_t *hashes = memoryZeroed((size_t)stage->nArguments * sizeof *hashes);
+  for (int32_t i = 0; i < stage->nArguments; ++i)
+    hashes[i] = bufferHash(&rank->arguments[i]);
+  int status = runIterations(run, context, rankNumber);
+  if (status == SHARD_RT_OK) {
+    checkGuards(run, rankNumber);
+    for (int32_t i = 0; i < stage->nArguments; ++i) {
+      const ShardProgramValue *value = &program->arguments[stage->arguments[i]];
+      if (strcmp(value->role, "state") && hashes[i] != bufferHash(&rank->arguments[i])) {
+        char text[256];
+        snprintf(text, sizeof text, "rank %" PRId64 " wrote to argument %" PRId32, rankNumber,
+                 value->index);
+        addFault(rank, text);
+      }
+    }
+  }
+  free(hashes);
+  return status;
+}
+
+/// Places of all results on all ranks, and who owns which part.
+static void placeResults(Run *run) {
+  const ShardProgram *program = run->program;
+  int64_t nRanks = meshRankCount(program);
+  char message[512];
+  for (int64_t r = 0; r < nRanks; ++r) {
+    Rank *rank = &run->ranks[r];
+    const ShardProgramStage *stage = &program->stages[rank->stage];
+    for (int32_t i = 0; i < program->nResults; ++i)
+      rank->held[i].slot = -1;
+    for (int32_t k = 0; k < stage->nResults; ++k)
+      rank->held[stage->results[k]].slot = k;
+    for (int32_t i = 0; i < program->nResults; ++i) {
+      HeldResult *held = &rank->held[i];
+      if (held->slot < 0)
+        continue;
+      if (!placementCreate(program, &program->results[i], r, &held->placement, message,
+                           sizeof message))
+        stop("%s", message);
+      held->owner = r;
+      for (int64_t other = 0; other < r && held->owner == r; ++other)
+        if (run->ranks[other].held[i].slot >= 0 &&
+            placementEqual(&run->ranks[other].held[i].placement, &held->placement))
+          held->owner = other;
+    }
+  }
+  for (int32_t i = 0; i < program->nResults; ++i) {
+    size_t covered = 0;
+    for (int64_t r = 0; r < nRanks; ++r) {
+      const HeldResult *held = &run->ranks[r].held[i];
+      if (held->slot < 0 || held->owner != r)
+        continue;
+      size_t count = 1;
+      for (int32_t d = 0; d < held->placement.nDims; ++d)
+        count *= (size_t)held->placement.extent[d];
+      covered += count;
+    }
+    if (covered != globalCount(&program->results[i]))
+      stop("the ranks hold %zu of the %zu elements of result %" PRId32, covered,
+           globalCount(&program->results[i]), program->results[i].index);
+  }
+}
+
+static void createChecks(Run *run) {
+  const ShardProgram *program = run->program;
+  Execution *out = run->out;
+  size_t nResults = (size_t)program->nResults;
+  size_t nGroups = run->options->nReferences ? run->options->nReferences : 1;
+  out->nChecks = nResults * nGroups;
+  out->checks = memoryZeroed(out->nChecks * sizeof *out->checks);
+  for (size_t i = 0; i < out->nChecks; ++i) {
+    const ShardProgramValue *value = &program->results[i % nResults];
+    ResultCheck *check = &out->checks[i];
+    check->index = value->index;
+    check->rank = -1;
+    check->held = true;
+    check->exact = !elementIsFloat(value->element);
+    if (!run->options->nReferences)
+      continue;
+    const Reference *reference = &run->options->references[i / nResults];
+    check->what = reference->what;
+    check->tolerance = tolerance(reference, value->element);
+    const void *whole = reference->values[value->index];
+    size_t count = globalCount(value);
+    for (size_t k = 0; k < count; ++k) {
+      double magnitude = fabs(elementRead(value->element, whole, k));
+      if (isfinite(magnitude) && magnitude > check->maxAbs)
+        check->maxAbs = magnitude;
+    }
+  }
+}
+
+static int compareSeconds(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static void summarise(Run *run) {
+  Execution *out = run->out;
+  int64_t nRanks = out->nRanks;
+  for (size_t i = 0; i < out->nChecks; ++i) {
+    ResultCheck *check = &out->checks[i];
+    for (int64_t r = 0; r < nRanks; ++r) {
+      const ResultCheck *other = &run->ranks[r].checks[i];
+      if (!check->what && other->maxAbs > check->maxAbs)
+        check->maxAbs = other->maxAbs;
+      if (other->rank >= 0 && (check->rank < 0 || other->error > check->error))
+        *check = *other;
+    }
+    if (check->what)
+      check->held = check->exact ? check->error == 0 : check->error <= check->tolerance;
+  }
+  for (int64_t r = 0; r < nRanks; ++r) {
+    Rank *rank = &run->ranks[r];
+    for (int k = 0; k < SHARD_RT_N_KINDS; ++k)
+      out->bytes[k] += (double)rank->bytes[k] / (double)nRanks / run->options->iterations;
+    for (size_t i = 0; i < rank->nFaults; ++i) {
+      out->faults = memoryGrow(out->faults, (out->nFaults + 1) * sizeof *out->faults);
+      out->faults[out->nFaults++] = rank->faults[i];
+    }
+    free(rank->faults);
+    out->peakBytes[r] = stagePeakBytes(run->program, rank->stage);
+  }
+  int32_t n = out->iterations;
+  qsort(run->seconds, (size_t)n, sizeof *run->seconds, compareSeconds);
+  out->minSeconds = run->seconds[0];
+  out->medianSeconds =
+      n % 2 ? run->seconds[n / 2] : (run->seconds[n / 2 - 1] + run->seconds[n / 2]) / 2;
+}
+
+void executeProgram(const ShardProgram *program, const ValueSet *values,
+                    const ExecuteOptions *options, Execution *out) {
+  *out = (Execution){.nRanks = meshRankCount(program), .iterations = options->iterations};
+  Run run = {program, values, options, out, NULL, NULL};
+  run.ranks = memoryZeroed((size_t)out->nRanks * sizeof *run.ranks);
+  run.seconds = memoryZeroed((size_t)options->iterations * sizeof *run.seconds);
+  out->peakBytes = memoryZeroed((size_t)out->nRanks * sizeof *out->peakBytes);
+  for (int64_t r = 0; r < out->nRanks; ++r) {
+    Rank *rank = &run.ranks[r];
+    rank->stage = meshStage(program, r);
+    const ShardProgramStage *stage = &program->stages[rank->stage];
+    rank->arguments = memoryZeroed((size_t)stage->nArguments * sizeof *rank->arguments);
+    rank->argumentData = memoryZeroed((size_t)stage->nArguments * sizeof *rank->argumentData);
+    rank->results = memoryZeroed((size_t)stage->nResults * sizeof *rank->results);
+    rank->resultData = memoryZeroed((size_t)stage->nResults * sizeof *rank->resultData);
+    rank->held = memoryZeroed((size_t)program->nResults * sizeof *rank->held);
+    rank->replicaFault = memoryZeroed((size_t)program->nResults * sizeof *rank->replicaFault);
+  }
+  placeResults(&run);
+  createChecks(&run);
+  for (int64_t r = 0; r < out->nRanks; ++r) {
+    run.ranks[r].checks = memoryZeroed(out->nChecks * sizeof *out->checks);
+    memcpy(run.ranks[r].checks, out->checks, out->nChecks * sizeof *out->checks);
+  }
+  for (int32_t i = 0; i < program->nResults; ++i)
+    if ((size_t)program->results[i].index >= out->nResults)
+      out->nResults = (size_t)program->results[i].index + 1;
+  out->results = memoryZeroed(out->nResults * sizeof *out->results);
+  for (int32_t i = 0; options->keepResults && i < program->nResults; ++i) {
+    const ShardProgramValue *value = &program->results[i];
+    out->results[value->index] = memoryZeroed(globalCount(value) * elementBytes(value->element));
+  }
+
+  ShardRtWorld *world;
+  ShardRtStatus status = shardRtWorldCreate(program->nAxes, program->axisSizes, NULL, &world);
+  if (status != SHARD_RT_OK)
+    stop("cannot create %" PRId64 " ranks", out->nRanks);
+  int64_t *bytes = memoryZeroed((size_t)out->nRanks * SHARD_RT_N_KINDS * sizeof *bytes);
+  status = shardRtWorldRunRanks(world, program->nSites, program->sites, rankBody, &run, bytes);
+  if (status != SHARD_RT_OK)
+    stop("%s", shardRtWorldGetError(world));
+  for (int64_t r = 0; r < out->nRanks; ++r)
+    memcpy(run.ranks[r].bytes, bytes + r * SHARD_RT_N_KINDS, sizeof run.ranks[r].bytes);
+  free(bytes);
+  shardRtWorldDestroy(world);
+  summarise(&run);
+
+  for (int64_t r = 0; r < out->nRanks; ++r) {
+    Rank *rank = &run.ranks[r];
+    const ShardProgramStage *stage = &program->stages[rank->stage];
+    for (int32_t i = 0; i < stage->nArguments; ++i)
+      bufferRelease(&rank->arguments[i]);
+    for (int32_t i = 0; i < stage->nResults; ++i)
+      bufferRelease(&rank->results[i]);
+    bufferRelease(&rank->workspace);
+    free(rank->arguments);
+    free(rank->argumentData);
+    free(rank->results);
+    free(rank->resultData);
+    free(rank->held);
+    free(rank->checks);
+    free(rank->replicaFault);
+  }
+  free(run.ranks);
+  free(run.seconds);
+}
+
+void executionRelease(Execution *execution) {
+  for (size_t i = 0; i < execution->nFaults; ++i)
+    free(execution->faults[i]);
+  free(execution->faults);
+  for (size_t i = 0; i < execution->nResults; ++i)
+    free(execution->results[i]);
+  free(execution->results);
+  free(execution->checks);
+  free(execution->peakBytes);
+  *execution = (Execution){0};
+}

@@ -1,0 +1,64 @@
+//===- Execute.h - Run a program on ranks that are threads --------*- C -*-===//
+#ifndef SHARD_RUN_EXECUTE_H
+#define SHARD_RUN_EXECUTE_H
+
+#include "Values.h"
+
+#include "shard/Program.h"
+
+/// Whole values that a program's results are compared with.
+typedef struct Reference {
+  const char *what; // "the unsharded program", for messages
+  size_t nResults;
+  const void *const *values; // [nResults] by the original result; null: not compared
+  double tolerance;          // relative, see referenceTolerance; below 0: by type
+  bool own;                  // our own unsharded run: the tighter bar
+} Reference;
+
+/// One comparison of one result, the worst over ranks and iterations.
+typedef struct ResultCheck {
+  int32_t index;           // of the original result
+  const char *what;        // compared with; null: only replicas
+  double maxAbs;           // largest finite magnitude of the reference (or of the result)
+  double error, tolerance; // largest difference / maxAbs; infinite for a stray NaN
+  uint64_t ulp;            // at the place of the largest difference
+  int64_t rank;            // that has it
+  size_t at;               // element of the whole value
+  double got, expected;
+  int32_t iteration; // of the difference
+  bool exact;        // integers
+  bool held;
+} ResultCheck;
+
+typedef struct Execution {
+  int64_t nRanks;
+  int32_t iterations;
+  double minSeconds, medianSeconds;
+  double bytes[SHARD_RT_N_KINDS]; // sent by one rank, mean over ranks, one iteration
+  size_t *peakBytes;              // [nRanks] arguments, results and workspace
+  size_t nChecks;
+  ResultCheck *checks;
+  size_t nFaults;
+  char **faults;  // other mismatches, as text: replicas that differ, writes outside a buffer
+  void **results; // [nOriginalResults] whole values when asked for, else null
+  size_t nResults;
+} Execution;
+
+typedef struct ExecuteOptions {
+  int32_t iterations; // at least 1
+  size_t nReferences;
+  const Reference *references;
+  bool keepResults; // of the first iteration, put together
+} ExecuteOptions;
+
+/// Bytes that executeProgram will take for buffers, all ranks together.
+size_t executeMemoryBytes(const ShardProgram *program, bool keepResults);
+
+/// Runs `program` on all its ranks. Results and workspaces are filled with NaN patterns before the
+/// first and the last iteration, and both iterations' results are compared. A failure of the
+/// program stops with its message. Release with executionRelease.
+void executeProgram(const ShardProgram *program, const ValueSet *values,
+                    const ExecuteOptions *options, Execution *out);
+void executionRelease(Execution *execution);
+
+#endif // SHARD_RUN_EXECUTE_H

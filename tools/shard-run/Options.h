@@ -1,0 +1,29 @@
+//===- Options.h - The command line -------------------------------*- C -*-===//
+#ifndef SHARD_RUN_OPTIONS_H
+#define SHARD_RUN_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct Options {
+  const char *program;
+  int64_t ranks; // 0: what the program's mesh has
+  const char *data, *expect, *json;
+  bool seeded;
+  uint64_t seed;
+  bool check;
+  const char *original; // of --check=, else null
+  const char *autoShard, *annotations, *results, *function, *args, *mcpu;
+  const char **dims; // [nDims] ARG:D=N
+  size_t nDims;
+  int32_t iterations;
+  double rtol; // below 0: by type
+  bool integers, quiet;
+} Options;
+
+/// Fills `out` from the command line; stops with a message on anything unknown or malformed, and
+/// after --help and --version.
+void optionsParse(int argc, char **argv, Options *out);
+
+#endif // SHARD_RUN_OPTIONS_H

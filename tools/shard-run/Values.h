@@ -1,0 +1,58 @@
+//===- Values.h - Where the arguments' values come from -----------*- C -*-===//
+#ifndef SHARD_RUN_VALUES_H
+#define SHARD_RUN_VALUES_H
+
+#include "Initialize.h"
+#include "Placement.h"
+
+#include "../common/ArgsJson.h"
+#include "../common/Npy.h"
+#include "shard/Program.h"
+
+/// One argument's whole value: read from a file, part of the program, or drawn.
+typedef struct ValueSource {
+  const void *data; // whole value, row-major; null: drawn element by element
+  ShardNpyArray file;
+  Distribution distribution;
+  uint64_t key;      // of the generator: seed and argument
+  int64_t rowLength; // last dimension
+  bool whole;        // whole numbers only
+} ValueSource;
+
+typedef struct ValueSet {
+  size_t count;
+  ValueSource *sources; // [count], indexed by the original argument
+  size_t fileBytes;     // held by the files read
+  bool fromFiles, random;
+} ValueSet;
+
+typedef struct ValueOptions {
+  const char *dataFolder; // null: drawn
+  bool seeded;            // --seed was given
+  uint64_t seed;
+  bool wholeNumbers;
+  const Distribution *distributions; // [nDistributions] by argument; may be null
+  size_t nDistributions;
+} ValueOptions;
+
+/// Finds a source for every argument of `program`; stops with a message when there is none.
+/// Values of equal argument number are equal for every program of the same set of options: drawn
+/// ones depend on seed, argument and element only. Release with valuesRelease.
+void valuesCreate(const ShardProgram *program, const ValueOptions *options, ValueSet *out);
+void valuesRelease(ValueSet *values);
+
+/// Writes a rank's part of an argument to `local` [placement->localCount]; rows past the value's
+/// end are zero.
+void valuesFill(const ValueSource *source, ShardRtElement element, const Placement *placement,
+                void *local);
+
+/// Element type of an .npy file's type; false when none matches.
+bool valuesElementOfNpy(ShardNpyType type, ShardRtElement element);
+/// Text such as "2x37xi64" in `text`.
+void valuesFormatType(const ShardProgramValue *value, char *text, size_t textSize);
+/// Element number of the whole value as indices, "[0, 3, 17]".
+void valuesFormatPlace(const ShardProgramValue *value, size_t at, char *text, size_t textSize);
+/// The indices themselves, into out [value->rank].
+void valuesIndicesOf(const ShardProgramValue *value, size_t at, int64_t *out);
+
+#endif // SHARD_RUN_VALUES_H
