@@ -76,11 +76,17 @@ static int8_t *seedArguments(const Search *s, const ShardTensorPlan *plan, int32
   return seeds;
 }
 
-static bool evaluatePlan(Search *s, const ShardTensorPlan *plan, int32_t *outEntryReductions) {
+typedef struct Evaluation {
+  int32_t entryReductions; // sums outside layers
+  int64_t splitBytes;      // of weights, over all sub-axes: what the plan is for
+} Evaluation;
+
+static bool evaluatePlan(Search *s, const ShardTensorPlan *plan, Evaluation *out) {
   const ShardModel *model = s->model;
+  const ShardFunctionInfo *entry = &model->rules->functions[model->entry];
+  *out = (Evaluation){0};
   const ShardRules *rules = model->rules;
   EdgeCheck check = {.model = model, .legal = true};
-  int32_t most = 0;
   for (int32_t axis = 0; axis < plan->nSubAxes && check.legal; ++axis) {
     for (int32_t f = 0; f < rules->nFunctions; ++f) {
       int64_t at = 0;
@@ -93,19 +99,22 @@ static bool evaluatePlan(Search *s, const ShardTensorPlan *plan, int32_t *outEnt
           s->used[f][at++] = used;
         }
     }
+    const int8_t *seeds = seedArguments(s, plan, axis);
+    for (int32_t a = 0; a < entry->nArguments; ++a)
+      if (seeds[a] >= 0)
+        out->splitBytes += rules->values[entry->arguments[a]].bytes;
     ShardAxisProblem problem = {.rules = rules, .size = plan->sizes[axis], .used = s->used,
                                 .pinned = s->pinned, .entry = model->entry,
-                                .entryArguments = seedArguments(s, plan, axis),
+                                .entryArguments = seeds,
                                 .weight = model->weight, .layer = model->layer};
     ShardAxisSolution *solution = shardAxisSolve(&problem, s->arena);
     check.entryReductions = 0;
     if (solution->entry->cost.forbidden || solution->entry->cost.repeated)
       check.legal = false;
     shardAxisVisitEdges(&problem, solution, s->arena, checkEdge, &check);
-    most = check.entryReductions > most ? check.entryReductions : most;
+    if (check.entryReductions > out->entryReductions)
+      out->entryReductions = check.entryReductions;
   }
-  if (outEntryReductions)
-    *outEntryReductions = most;
   return check.legal;
 }
 
@@ -189,6 +198,34 @@ static bool isVocabulary(const ShardModel *model, int32_t klass) {
         return true;
     }
   }
+  return false;
+}
+
+/// Does the class count experts: a batch dimension of a product of weights with activations, or the
+/// rows of weights that are gathered for a contraction? That is what expert parallelism splits.
+static bool countsExperts(const ShardModel *model, int32_t klass) {
+  const ShardRules *rules = model->rules;
+  for (int32_t f = 0; f < rules->nFunctions; ++f)
+    for (int32_t o = 0; o < rules->functions[f].nOps; ++o) {
+      const ShardOpRule *rule = &rules->functions[f].ops[o];
+      if (!rule->contraction)
+        continue;
+      for (int32_t k = 0; k < rule->nFactors; ++k) {
+        if (rule->factors[k].klass != klass || rule->factors[k].kind != SHARD_FACTOR_PARALLEL)
+          continue;
+        bool inWeight = false, inOther = false;
+        for (int32_t p = 0; p < rule->nOperands; ++p) {
+          const ShardPort *port = &rule->operands[p];
+          bool here = false;
+          for (int32_t a = 0; a < rules->values[port->value].nAtoms; ++a)
+            here |= port->factors[a] == k;
+          if (here && !port->init)
+            *(model->weight[port->value] ? &inWeight : &inOther) = true;
+        }
+        if (inWeight && inOther)
+          return true;
+      }
+    }
   return false;
 }
 
@@ -281,6 +318,10 @@ ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardA
         int32_t c = value->atoms[i].klass;
         if (seen[c] || c == model->batchClass || model->sequence[c] || model->hidden[c])
           continue;
+        if (countsExperts(model, c)) {
+          seen[c] = true;
+          continue;
+        }
         bool vocabulary = isVocabulary(model, c);
         if (pass == 0 ? (!inLayer || vocabulary) : !vocabulary)
           continue;
@@ -297,9 +338,10 @@ ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardA
       candidates[j] = candidates[j - 1], candidates[j - 1] = swap;
     }
 
-  int32_t misfit = -1, entryReductions = 0;
+  int32_t misfit = -1;
   bool any = false;
-  evaluatePlan(&s, s.plan, &entryReductions);
+  Evaluation now, next;
+  evaluatePlan(&s, s.plan, &now);
   for (int32_t i = 0; i < n; ++i) {
     int32_t c = candidates[i].klass;
     int64_t size = rules->classSizes[c];
@@ -308,11 +350,11 @@ ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardA
     if (size % degree == 0) {
       ShardTensorPlan *trial = copyPlan(&s, s.plan);
       trial->begin[c] = 0, trial->end[c] = (int8_t)trial->nSubAxes;
-      int32_t reductions = 0;
-      if (evaluatePlan(&s, trial, &reductions) &&
-          (!candidates[i].vocabulary || reductions <= (entryReductions > 1 ? entryReductions : 1))) {
+      if (evaluatePlan(&s, trial, &next) && next.splitBytes > now.splitBytes &&
+          (!candidates[i].vocabulary ||
+           next.entryReductions <= (now.entryReductions > 1 ? now.entryReductions : 1))) {
         s.plan = trial;
-        entryReductions = reductions;
+        now = next;
         any = true;
       }
       continue;
@@ -341,8 +383,8 @@ ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardA
           continue;
         trial->begin[c] = 0, trial->end[c] = (int8_t)boundary;
         trial->begin[minor] = (int8_t)boundary, trial->end[minor] = (int8_t)trial->nSubAxes;
-        if (evaluatePlan(&s, trial, NULL))
-          s.plan = trial, taken = true, any = true;
+        if (evaluatePlan(&s, trial, &next) && next.splitBytes > now.splitBytes)
+          s.plan = trial, now = next, taken = true, any = true;
       }
     }
     if (taken || misfit >= 0)
@@ -357,9 +399,11 @@ ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardA
     for (size_t k = 0; k < nClasses; ++k) // what is split keeps its place on one axis that divides it
       trial->end[k] = s.plan->begin[k] != s.plan->end[k] && rules->classSizes[k] % prime == 0;
     trial->nSubAxes = 1;
+    evaluatePlan(&s, trial, &now);
     trial->end[c] = 1;
-    if (evaluatePlan(&s, trial, NULL))
+    if (evaluatePlan(&s, trial, &next) && next.splitBytes > now.splitBytes)
       misfit = c;
+    evaluatePlan(&s, s.plan, &now);
   }
   if (wholeCapacity)
     outWhole[nWhole] = -1;
