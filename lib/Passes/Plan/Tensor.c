@@ -78,7 +78,7 @@ static int8_t *seedArguments(const Search *s, const ShardTensorPlan *plan, int32
 
 typedef struct Evaluation {
   int32_t entryReductions; // sums outside layers
-  int64_t splitBytes;      // of weights, over all sub-axes: what the plan is for
+  int64_t splitBytes;      // of weights, that a rank need not hold: what the plan is for
 } Evaluation;
 
 static bool evaluatePlan(Search *s, const ShardTensorPlan *plan, Evaluation *out) {
@@ -87,6 +87,9 @@ static bool evaluatePlan(Search *s, const ShardTensorPlan *plan, Evaluation *out
   *out = (Evaluation){0};
   const ShardRules *rules = model->rules;
   EdgeCheck check = {.model = model, .legal = true};
+  int64_t *parts = SHARD_ARENA_ARRAY(s->arena, int64_t, entry->nArguments ? entry->nArguments : 1);
+  for (int32_t a = 0; a < entry->nArguments; ++a)
+    parts[a] = 1;
   for (int32_t axis = 0; axis < plan->nSubAxes && check.legal; ++axis) {
     for (int32_t f = 0; f < rules->nFunctions; ++f) {
       int64_t at = 0;
@@ -101,8 +104,11 @@ static bool evaluatePlan(Search *s, const ShardTensorPlan *plan, Evaluation *out
     }
     const int8_t *seeds = seedArguments(s, plan, axis);
     for (int32_t a = 0; a < entry->nArguments; ++a)
-      if (seeds[a] >= 0)
-        out->splitBytes += rules->values[entry->arguments[a]].bytes;
+      if (seeds[a] >= 0) {
+        int64_t left = rules->values[entry->arguments[a]].bytes / parts[a];
+        out->splitBytes += left - left / plan->sizes[axis];
+        parts[a] *= plan->sizes[axis];
+      }
     ShardAxisProblem problem = {.rules = rules, .size = plan->sizes[axis], .used = s->used,
                                 .pinned = s->pinned, .entry = model->entry,
                                 .entryArguments = seeds,
