@@ -29,6 +29,8 @@ config.substitutions += [
     ("%shard-build", config.shard_build_dir),
     ("%models", os.path.join(config.shard_source_dir, "test", "Models")),
     ("%llvm-prefix", os.path.dirname(config.llvm_tools_dir)),
+    ("%mlir-dir", config.mlir_dir),
+    ("%sanitize-flags", "-fsanitize=" + config.sanitizers if config.sanitizers else ""),
     ("%cc", config.c_compiler),
     ("%cxx", config.cxx_compiler),
 ]
