@@ -1,0 +1,85 @@
+//===- Builder.c - Small ops of L3 --------------------------------*- C -*-===//
+
+#include "Spmd.h"
+
+#include "mlir-c/BuiltinAttributes.h"
+#include "mlir-c/BuiltinTypes.h"
+
+MlirValue shardBuildIndex(ShardBuild *build, ShardPlace place, int64_t value) {
+  MlirType type = mlirIndexTypeGet(build->spmd->context);
+  ShardNamedAttribute attribute = {"value", mlirIntegerAttrGet(type, value)};
+  return mlirOperationGetResult(shardOpCreate(place.block, place.before, place.location,
+                                              "arith.constant", 1, &type, 0, NULL, 1, &attribute, 0,
+                                              NULL),
+                                0);
+}
+
+MlirValue shardBuildBinary(ShardPlace place, const char *name, MlirValue a, MlirValue b) {
+  MlirType type = mlirValueGetType(a);
+  MlirValue operands[] = {a, b};
+  return mlirOperationGetResult(shardOpCreate(place.block, place.before, place.location, name, 1,
+                                              &type, 2, operands, 0, NULL, 0, NULL),
+                                0);
+}
+
+static MlirValue axisCoordinate(ShardBuild *build, uint8_t axis) {
+  if (!mlirValueIsNull(build->coordinates[axis]))
+    return build->coordinates[axis];
+  MlirContext context = build->spmd->context;
+  MlirType type = mlirIndexTypeGet(context);
+  int16_t axes[] = {axis};
+  const ShardNamedAttribute attributes[] = {
+      {"grid", mlirFlatSymbolRefAttrGet(context, mlirStringRefCreateFromCString("mesh"))},
+      {"axes", mlirDenseI16ArrayGet(context, 1, axes)},
+  };
+  MlirOperation op =
+      shardOpCreate(build->block, mlirBlockGetFirstOperation(build->block),
+                    mlirLocationUnknownGet(context), "shard.process_multi_index", 1, &type, 0, NULL,
+                    2, attributes, 0, NULL);
+  return build->coordinates[axis] = mlirOperationGetResult(op, 0);
+}
+
+MlirValue shardBuildCoordinate(ShardBuild *build, ShardPlace place, ShardAxisList axes) {
+  MlirValue linear = axisCoordinate(build, axes.axis[0]);
+  for (int i = 1; i < axes.count; ++i) {
+    MlirValue size = shardBuildIndex(build, place, build->spmd->mesh.sizes[axes.axis[i]]);
+    linear = shardBuildBinary(place, "arith.muli", linear, size);
+    linear = shardBuildBinary(place, "arith.addi", linear, axisCoordinate(build, axes.axis[i]));
+  }
+  return linear;
+}
+
+MlirValue shardBuildEmpty(ShardPlace place, MlirType type) {
+  return mlirOperationGetResult(shardOpCreate(place.block, place.before, place.location,
+                                              "tensor.empty", 1, &type, 0, NULL, 0, NULL, 0, NULL),
+                                0);
+}
+
+MlirValue shardBuildExpand(ShardPlace place, MlirValue value, MlirAttribute reassociation,
+                           MlirType type) {
+  MlirContext context = mlirLocationGetContext(place.location);
+  intptr_t rank = mlirShapedTypeGetRank(type);
+  int64_t *shape = NULL;
+  ShardArena *arena = shardArenaCreate();
+  shape = SHARD_ARENA_ARRAY(arena, int64_t, rank);
+  for (intptr_t d = 0; d < rank; ++d)
+    shape[d] = mlirShapedTypeGetDimSize(type, d);
+  const ShardNamedAttribute attributes[] = {
+      {"reassociation", reassociation},
+      {"static_output_shape", shardAttrI64Array(context, rank, shape)},
+  };
+  shardArenaDestroy(arena);
+  return mlirOperationGetResult(shardOpCreate(place.block, place.before, place.location,
+                                              "tensor.expand_shape", 1, &type, 1, &value, 2,
+                                              attributes, 0, NULL),
+                                0);
+}
+
+MlirValue shardBuildCollapse(ShardPlace place, MlirValue value, MlirAttribute reassociation,
+                             MlirType type) {
+  ShardNamedAttribute attribute = {"reassociation", reassociation};
+  return mlirOperationGetResult(shardOpCreate(place.block, place.before, place.location,
+                                              "tensor.collapse_shape", 1, &type, 1, &value, 1,
+                                              &attribute, 0, NULL),
+                                0);
+}

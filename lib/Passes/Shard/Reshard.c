@@ -1,0 +1,548 @@
+//===- Reshard.c - From one placement of a value to another -------*- C -*-===//
+// One step at a time, the cheapest kind first: slice, reduce-scatter, all-to-all, all-reduce,
+// all-gather; each step makes the two placements more alike. A step on an atom that is not the major
+// part of its dimension sees the tensor expanded to atoms, as in Rink et al., Memory-efficient array
+// redistribution through portable collective communication (2021).
+//===----------------------------------------------------------------------===//
+
+#include "Spmd.h"
+
+#include "mlir-c/BuiltinAttributes.h"
+#include "mlir-c/BuiltinTypes.h"
+
+#include <assert.h>
+#include <string.h>
+
+typedef enum StepKind {
+  STEP_NONE,
+  STEP_SLICE,
+  STEP_ENTER_ONCE,
+  STEP_REDUCE_SCATTER,
+  STEP_ALL_TO_ALL,
+  STEP_ALL_REDUCE,
+  STEP_ALL_GATHER
+} StepKind;
+
+typedef struct Step {
+  StepKind kind;
+  int32_t from, to; // atoms: gathered, cut
+  ShardAxisList axes;
+  ShardCombiner combiner;
+} Step;
+
+//===----------------------------------------------------------------------===//
+// Planning
+//===----------------------------------------------------------------------===//
+
+static bool isSplitOver(const ShardSharding *sharding, uint8_t axis) {
+  for (int32_t i = 0; i < sharding->nAtoms; ++i)
+    for (int k = 0; k < sharding->atoms[i].count; ++k)
+      if (sharding->atoms[i].axis[k] == axis)
+        return true;
+  return false;
+}
+
+static int commonPrefix(const ShardAxisList *a, const ShardAxisList *b) {
+  int n = 0;
+  while (n < a->count && n < b->count && a->axis[n] == b->axis[n])
+    ++n;
+  return n;
+}
+
+static bool isPrefix(const ShardAxisList *a, const ShardAxisList *of) {
+  return commonPrefix(a, of) == a->count;
+}
+
+// Whether some atom's next wanted axis is `axis`: an all-to-all can bring it there.
+static bool isWantedNext(const ShardSharding *now, const ShardSharding *target, uint8_t axis) {
+  for (int32_t i = 0; i < now->nAtoms; ++i)
+    if (isPrefix(&now->atoms[i], &target->atoms[i]) &&
+        now->atoms[i].count < target->atoms[i].count &&
+        target->atoms[i].axis[now->atoms[i].count] == axis)
+      return true;
+  return false;
+}
+
+static Step nextStep(const ShardSharding *now, const ShardSharding *target) {
+  Step step = {.kind = STEP_NONE};
+  // Slice: local, and makes all that follows smaller.
+  for (int32_t i = 0; i < now->nAtoms; ++i) {
+    const ShardAxisList *have = &now->atoms[i], *want = &target->atoms[i];
+    if (!isPrefix(have, want))
+      continue;
+    for (int k = have->count; k < want->count; ++k) {
+      uint8_t axis = want->axis[k];
+      if (isSplitOver(now, axis) || now->partial[axis])
+        break;
+      step.axes.axis[step.axes.count++] = axis;
+    }
+    if (step.axes.count) {
+      step.kind = STEP_SLICE;
+      step.to = i;
+      return step;
+    }
+  }
+  for (int axis = 0; axis < SHARD_MAX_AXES; ++axis) {
+    if (!target->partial[axis] || now->partial[axis] || isSplitOver(now, (uint8_t)axis))
+      continue;
+    if (step.axes.count && target->partial[axis] != step.combiner)
+      continue;
+    step.kind = STEP_ENTER_ONCE;
+    step.combiner = target->partial[axis];
+    step.axes.axis[step.axes.count++] = (uint8_t)axis;
+  }
+  if (step.kind)
+    return step;
+  for (int32_t i = 0; i < now->nAtoms; ++i) {
+    const ShardAxisList *have = &now->atoms[i], *want = &target->atoms[i];
+    if (!isPrefix(have, want))
+      continue;
+    for (int k = have->count; k < want->count; ++k) {
+      uint8_t combiner = now->partial[want->axis[k]];
+      if (!combiner || (step.axes.count && combiner != step.combiner))
+        break;
+      step.combiner = combiner;
+      step.axes.axis[step.axes.count++] = want->axis[k];
+    }
+    if (step.axes.count) {
+      step.kind = STEP_REDUCE_SCATTER;
+      step.to = i;
+      return step;
+    }
+  }
+  for (int32_t i = 0; i < now->nAtoms; ++i)
+    for (int32_t j = 0; j < now->nAtoms; ++j) {
+      const ShardAxisList *source = &now->atoms[i], *have = &now->atoms[j],
+                          *want = &target->atoms[j];
+      if (i == j || !source->count || !isPrefix(have, want) || have->count == want->count ||
+          commonPrefix(source, &target->atoms[i]) == source->count)
+        continue;
+      // The longest tail of `source` that is what `want` goes on with.
+      int most = want->count - have->count;
+      for (int n = most < source->count ? most : source->count; n > 0; --n) {
+        if (source->count - n < commonPrefix(source, &target->atoms[i]))
+          continue;
+        if (memcmp(&source->axis[source->count - n], &want->axis[have->count], (size_t)n) != 0)
+          continue;
+        step.kind = STEP_ALL_TO_ALL;
+        step.from = i;
+        step.to = j;
+        step.axes.count = (uint8_t)n;
+        memcpy(step.axes.axis, &want->axis[have->count], (size_t)n);
+        return step;
+      }
+    }
+  for (int pass = 0; pass < 2; ++pass) {
+    for (int axis = 0; axis < SHARD_MAX_AXES; ++axis) {
+      if (!now->partial[axis] || now->partial[axis] == target->partial[axis])
+        continue;
+      // Sums that can still be scattered later wait, unless nothing else is left.
+      if (pass == 0 && isSplitOver(target, (uint8_t)axis))
+        continue;
+      if (step.axes.count && now->partial[axis] != step.combiner)
+        continue;
+      step.kind = STEP_ALL_REDUCE;
+      step.combiner = now->partial[axis];
+      step.axes.axis[step.axes.count++] = (uint8_t)axis;
+    }
+    if (step.kind)
+      return step;
+    if (pass == 1)
+      break;
+    for (int32_t i = 0; i < now->nAtoms; ++i) {
+      const ShardAxisList *have = &now->atoms[i];
+      int keep = commonPrefix(have, &target->atoms[i]);
+      if (keep == have->count)
+        continue;
+      // Down to what is right, or to an axis that an all-to-all can move.
+      int from = have->count - 1;
+      while (from > keep && !isWantedNext(now, target, have->axis[from - 1]))
+        --from;
+      step.kind = STEP_ALL_GATHER;
+      step.from = i;
+      step.axes.count = (uint8_t)(have->count - from);
+      memcpy(step.axes.axis, &have->axis[from], step.axes.count);
+      return step;
+    }
+  }
+  return step;
+}
+
+static void applyStep(ShardSharding *now, const Step *step) {
+  if (step->kind == STEP_ALL_TO_ALL || step->kind == STEP_ALL_GATHER)
+    now->atoms[step->from].count -= step->axes.count;
+  if (step->kind == STEP_ALL_TO_ALL || step->kind == STEP_SLICE ||
+      step->kind == STEP_REDUCE_SCATTER) {
+    ShardAxisList *list = &now->atoms[step->to];
+    memcpy(&list->axis[list->count], step->axes.axis, step->axes.count);
+    list->count += step->axes.count;
+  }
+  for (int k = 0; k < step->axes.count; ++k) {
+    if (step->kind == STEP_ENTER_ONCE)
+      now->partial[step->axes.axis[k]] = (uint8_t)step->combiner;
+    if (step->kind == STEP_ALL_REDUCE || step->kind == STEP_REDUCE_SCATTER)
+      now->partial[step->axes.axis[k]] = SHARD_COMBINER_NONE;
+  }
+}
+
+static int64_t deviceCount(const ShardMesh *mesh, ShardAxisList axes) {
+  int64_t count = 1;
+  for (int k = 0; k < axes.count; ++k)
+    count *= mesh->sizes[axes.axis[k]];
+  return count;
+}
+
+static double localBytes(const ShardSpmd *spmd, int32_t value, const ShardSharding *sharding) {
+  const ShardValueInfo *info = &spmd->rules->values[value];
+  double bytes = (double)info->bytes;
+  for (int32_t i = 0; i < sharding->nAtoms; ++i)
+    bytes /= (double)deviceCount(&spmd->mesh, sharding->atoms[i]);
+  return bytes;
+}
+
+// Sent by one rank, counted as on a ring. `bytes` are the local operand's.
+static double stepBytes(const ShardMesh *mesh, const Step *step, double bytes) {
+  double n = (double)deviceCount(mesh, step->axes);
+  switch (step->kind) {
+  case STEP_REDUCE_SCATTER:
+  case STEP_ALL_TO_ALL:
+    return bytes * (n - 1) / n;
+  case STEP_ALL_REDUCE:
+    return bytes * 2 * (n - 1) / n;
+  case STEP_ALL_GATHER:
+    return bytes * (n - 1);
+  default:
+    return 0;
+  }
+}
+
+double shardReshardCost(const ShardSpmd *spmd, int32_t value, const ShardSharding *from,
+                        const ShardSharding *to) {
+  ShardArena *scratch = shardArenaCreate();
+  ShardSharding *now = shardShardingCopy(scratch, from);
+  double total = 0;
+  for (Step step = nextStep(now, to); step.kind; step = nextStep(now, to)) {
+    total += stepBytes(&spmd->mesh, &step, localBytes(spmd, value, now));
+    applyStep(now, &step);
+  }
+  shardArenaDestroy(scratch);
+  return total;
+}
+
+//===----------------------------------------------------------------------===//
+// Emission
+//===----------------------------------------------------------------------===//
+
+// A local tensor seen with marked atoms at the head of a dimension of their own.
+typedef struct AtomView {
+  MlirType type;
+  MlirAttribute reassociation; // null: the tensor as it is
+  intptr_t rank;
+  int64_t *shape;
+  intptr_t dims[2]; // of the marked atoms
+} AtomView;
+
+static AtomView viewAtoms(ShardBuild *build, int32_t value, const ShardSharding *now, int nMarked,
+                          const int32_t *marked) {
+  ShardSpmd *spmd = build->spmd;
+  const ShardValueInfo *info = &spmd->rules->values[value];
+  intptr_t rank = mlirShapedTypeGetRank(info->type);
+  AtomView view = {.dims = {-1, -1}};
+  view.shape = SHARD_ARENA_ARRAY(spmd->arena, int64_t, rank + info->nAtoms);
+  MlirAttribute *groups = SHARD_ARENA_ARRAY(spmd->arena, MlirAttribute, rank);
+  int32_t atom = 0;
+  for (intptr_t d = 0; d < rank; ++d) {
+    intptr_t begin = view.rank;
+    view.shape[view.rank++] = 1;
+    int64_t before = 1; // local extent of the atoms so far in the open view dimension
+    bool headMarked = false;
+    for (; atom < info->nAtoms && info->atoms[atom].dim == d; ++atom) {
+      int which = -1;
+      for (int m = 0; m < nMarked; ++m)
+        if (marked[m] == atom)
+          which = m;
+      if (which >= 0) {
+        if (before != 1 || headMarked) {
+          view.shape[view.rank++] = 1;
+          before = 1;
+        }
+        view.dims[which] = view.rank - 1;
+        headMarked = true;
+      }
+      int64_t size =
+          shardShardingLocalAtomSize(&spmd->mesh, &info->atoms[atom], now->atoms[atom]);
+      view.shape[view.rank - 1] *= size;
+      before *= size;
+    }
+    MlirAttribute indices[16];
+    intptr_t n = 0;
+    assert(view.rank - begin <= 16);
+    for (intptr_t k = begin; k < view.rank; ++k)
+      indices[n++] = shardAttrI64(spmd->context, k);
+    groups[d] = mlirArrayAttrGet(spmd->context, n, indices);
+  }
+  view.type = shardTensorWithShape(info->type, view.rank, view.shape);
+  view.reassociation = view.rank == rank ? mlirAttributeGetNull()
+                                         : mlirArrayAttrGet(spmd->context, rank, groups);
+  return view;
+}
+
+static MlirValue createCollective(ShardBuild *build, ShardPlace place, const char *name,
+                                  const Step *step, MlirValue operand, MlirType type,
+                                  const char *axisName, intptr_t axis, const char *otherName,
+                                  intptr_t other, int64_t site) {
+  MlirContext context = build->spmd->context;
+  MlirType index = mlirIndexTypeGet(context);
+  int16_t axes[SHARD_MAX_AXES];
+  for (int k = 0; k < step->axes.count; ++k)
+    axes[k] = step->axes.axis[k];
+  ShardNamedAttribute attributes[6];
+  intptr_t n = 0;
+  attributes[n++] = (ShardNamedAttribute){
+      "grid", mlirFlatSymbolRefAttrGet(context, mlirStringRefCreateFromCString("mesh"))};
+  attributes[n++] =
+      (ShardNamedAttribute){"grid_axes", mlirDenseI16ArrayGet(context, step->axes.count, axes)};
+  if (axisName)
+    attributes[n++] = (ShardNamedAttribute){axisName, mlirIntegerAttrGet(index, axis)};
+  if (otherName)
+    attributes[n++] = (ShardNamedAttribute){otherName, mlirIntegerAttrGet(index, other)};
+  if (step->combiner) {
+    static const char *const kinds[] = {"",        "sum",         "max",       "min",
+                                        "product", "bitwise_and", "bitwise_or"};
+    const char *text = shardArenaFormat(build->spmd->arena, "#shard<partial %s>",
+                                        kinds[step->combiner]);
+    attributes[n++] = (ShardNamedAttribute){
+        "reduction", mlirAttributeParseGet(context, mlirStringRefCreateFromCString(text))};
+  }
+  attributes[n++] = (ShardNamedAttribute){"spmd.site", shardAttrI64(context, site)};
+  return mlirOperationGetResult(shardOpCreate(place.block, place.before, place.location, name, 1,
+                                              &type, 1, &operand, n, attributes, 0, NULL),
+                                0);
+}
+
+static MlirValue createSlice(ShardBuild *build, ShardPlace place, const AtomView *view,
+                             const ShardAxisList axes, MlirValue operand) {
+  MlirContext context = build->spmd->context;
+  intptr_t rank = view->rank, dim = view->dims[0];
+  int64_t *offsets = SHARD_ARENA_ARRAY(build->spmd->arena, int64_t, rank);
+  int64_t *sizes = SHARD_ARENA_ARRAY(build->spmd->arena, int64_t, rank);
+  int64_t *strides = SHARD_ARENA_ARRAY(build->spmd->arena, int64_t, rank);
+  for (intptr_t d = 0; d < rank; ++d) {
+    sizes[d] = view->shape[d];
+    strides[d] = 1;
+  }
+  sizes[dim] /= deviceCount(&build->spmd->mesh, axes);
+  offsets[dim] = mlirShapedTypeGetDynamicStrideOrOffset();
+  MlirValue offset = shardBuildCoordinate(build, place, axes);
+  if (sizes[dim] != 1)
+    offset = shardBuildBinary(place, "arith.muli", offset,
+                              shardBuildIndex(build, place, sizes[dim]));
+  MlirType type = shardTensorWithShape(view->type, rank, sizes);
+  int32_t segments[] = {1, 1, 0, 0};
+  const ShardNamedAttribute attributes[] = {
+      {"static_offsets", shardAttrI64Array(context, rank, offsets)},
+      {"static_sizes", shardAttrI64Array(context, rank, sizes)},
+      {"static_strides", shardAttrI64Array(context, rank, strides)},
+      {"operandSegmentSizes", mlirDenseI32ArrayGet(context, 4, segments)},
+  };
+  MlirValue operands[] = {operand, offset};
+  return mlirOperationGetResult(shardOpCreate(place.block, place.before, place.location,
+                                              "tensor.extract_slice", 1, &type, 2, operands, 4,
+                                              attributes, 0, NULL),
+                                0);
+}
+
+// The identity of a combiner that does not absorb repeated values, as a scalar constant.
+static MlirValue createIdentity(ShardPlace place, MlirType element, ShardCombiner combiner) {
+  double number = combiner == SHARD_COMBINER_PRODUCT ? 1.0 : 0.0;
+  MlirContext context = mlirLocationGetContext(place.location);
+  MlirAttribute value = mlirTypeIsAFloat(element)
+                            ? mlirFloatAttrDoubleGet(context, element, number)
+                            : mlirIntegerAttrGet(element, (int64_t)number);
+  ShardNamedAttribute attribute = {"value", value};
+  return mlirOperationGetResult(shardOpCreate(place.block, place.before, place.location,
+                                              "arith.constant", 1, &element, 0, NULL, 1, &attribute,
+                                              0, NULL),
+                                0);
+}
+
+MlirValue shardBuildEnterOnce(ShardBuild *build, ShardPlace place, MlirValue source,
+                              ShardAxisList axes, ShardCombiner combiner) {
+  // Every rank may hold it: x max x = x.
+  if (combiner != SHARD_COMBINER_SUM && combiner != SHARD_COMBINER_PRODUCT)
+    return source;
+  MlirContext context = build->spmd->context;
+  MlirType type = mlirValueGetType(source);
+  MlirType element = mlirShapedTypeGetElementType(type);
+  intptr_t rank = mlirShapedTypeGetRank(type);
+  MlirType i1 = mlirIntegerTypeGet(context, 1);
+  MlirValue operands[] = {shardBuildCoordinate(build, place, axes),
+                          shardBuildIndex(build, place, 0)};
+  ShardNamedAttribute equal = {"predicate",
+                               mlirIntegerAttrGet(mlirIntegerTypeGet(context, 64), 0)};
+  MlirValue first = mlirOperationGetResult(
+      shardOpCreate(place.block, place.before, place.location, "arith.cmpi", 1, &i1, 2, operands, 1,
+                    &equal, 0, NULL),
+      0);
+  MlirValue identity = createIdentity(place, element, combiner);
+  MlirValue empty = shardBuildEmpty(place, type);
+  MlirAffineMap map = mlirAffineMapMultiDimIdentityGet(context, rank);
+  MlirAttribute maps[] = {mlirAffineMapAttrGet(map), mlirAffineMapAttrGet(map)};
+  MlirAttribute parallel = mlirAttributeParseGet(
+      context, mlirStringRefCreateFromCString("#linalg.iterator_type<parallel>"));
+  MlirAttribute *iterators = SHARD_ARENA_ARRAY(build->spmd->arena, MlirAttribute, rank);
+  for (intptr_t d = 0; d < rank; ++d)
+    iterators[d] = parallel;
+  int32_t segments[] = {1, 1};
+  const ShardNamedAttribute attributes[] = {
+      {"indexing_maps", mlirArrayAttrGet(context, 2, maps)},
+      {"iterator_types", mlirArrayAttrGet(context, rank, iterators)},
+      {"operandSegmentSizes", mlirDenseI32ArrayGet(context, 2, segments)},
+  };
+  MlirType elements[] = {element, element};
+  MlirLocation locations[] = {place.location, place.location};
+  MlirBlock body = mlirBlockCreate(2, elements, locations);
+  MlirRegion region = mlirRegionCreate();
+  mlirRegionAppendOwnedBlock(region, body);
+  MlirValue choice[] = {first, mlirBlockGetArgument(body, 0), identity};
+  MlirOperation none = {NULL};
+  MlirValue kept =
+      mlirOperationGetResult(shardOpCreate(body, none, place.location, "arith.select", 1, &element,
+                                           3, choice, 0, NULL, 0, NULL),
+                             0);
+  shardOpCreate(body, none, place.location, "linalg.yield", 0, NULL, 1, &kept, 0, NULL, 0, NULL);
+  MlirValue inputs[] = {source, empty};
+  return mlirOperationGetResult(shardOpCreate(place.block, place.before, place.location,
+                                              "linalg.generic", 1, &type, 2, inputs, 3, attributes,
+                                              1, &region),
+                                0);
+}
+
+const char *shardSpmdProducerText(const ShardSpmd *spmd, int32_t value) {
+  const ShardValueInfo *info = &spmd->rules->values[value];
+  const ShardOpRule *definition = shardSpmdDefinition(spmd, value);
+  if (!definition) {
+    MlirAttribute name = shardFuncGetArgumentAttribute(
+        spmd->rules->functions[info->function].func, info->number, "spmd.name");
+    MlirStringRef text = mlirAttributeIsNull(name) || !mlirAttributeIsAString(name)
+                             ? mlirStringRefCreate("", 0)
+                             : mlirStringAttrGetValue(name);
+    if (text.length)
+      return shardArenaFormat(spmd->arena, "argument %d '%.*s'", info->number, (int)text.length,
+                              text.data);
+    return shardArenaFormat(spmd->arena, "argument %d", info->number);
+  }
+  if (definition->form == SHARD_OP_CALL) {
+    MlirStringRef callee =
+        mlirFlatSymbolRefAttrGetValue(shardOpGetAttribute(definition->op, "callee"));
+    return shardArenaFormat(spmd->arena, "@%.*s", (int)callee.length, callee.data);
+  }
+  MlirStringRef name = shardOpGetName(definition->op);
+  return shardArenaCopyString(spmd->arena, name.data, name.length);
+}
+
+static const char *consumerText(const ShardSpmd *spmd, MlirOperation consumer) {
+  if (shardOpIs(consumer, "func.return"))
+    return "the function's result";
+  MlirStringRef name = shardOpGetName(consumer);
+  if (shardOpIs(consumer, "func.call"))
+    name = mlirFlatSymbolRefAttrGetValue(shardOpGetAttribute(consumer, "callee"));
+  return shardArenaFormat(spmd->arena, "%s%.*s", shardOpIs(consumer, "func.call") ? "@" : "",
+                          (int)name.length, name.data);
+}
+
+static MlirValue emitStep(ShardBuild *build, int32_t value, MlirValue source,
+                          const ShardSharding *now, const ShardSharding *after, const Step *step,
+                          ShardPlace place, MlirOperation consumer) {
+  ShardSpmd *spmd = build->spmd;
+  const ShardValueInfo *info = &spmd->rules->values[value];
+  if (step->kind == STEP_ENTER_ONCE)
+    return shardBuildEnterOnce(build, place, source, step->axes, step->combiner);
+
+  int64_t site = -1;
+  if (step->kind != STEP_SLICE) {
+    const char *producer = shardSpmdProducerText(spmd, value);
+    const char *user = consumerText(spmd, consumer);
+    const char *kind = NULL, *cause = NULL;
+    switch (step->kind) {
+    case STEP_ALL_REDUCE:
+      kind = "all-reduce";
+      cause = shardArenaFormat(spmd->arena, "partial %s of %s wanted whole by %s",
+                               shardCombinerName(step->combiner), producer, user);
+      break;
+    case STEP_REDUCE_SCATTER:
+      kind = "reduce-scatter";
+      cause = shardArenaFormat(spmd->arena, "partial %s of %s wanted split by %s",
+                               shardCombinerName(step->combiner), producer, user);
+      break;
+    case STEP_ALL_GATHER:
+      kind = "all-gather";
+      cause = shardArenaFormat(spmd->arena, "split %s wanted whole by %s", producer, user);
+      break;
+    default:
+      kind = "all-to-all";
+      cause = shardArenaFormat(spmd->arena, "split %s wanted split otherwise by %s", producer,
+                               user);
+      break;
+    }
+    // A sum belongs to the op that makes it, a gather to the one that asks for it.
+    const ShardOpRule *definition = shardSpmdDefinition(spmd, value);
+    bool own = step->kind == STEP_ALL_REDUCE || step->kind == STEP_REDUCE_SCATTER ||
+               shardOpIs(consumer, "func.return");
+    MlirOperation op = own && definition ? definition->op : consumer;
+    place.location = mlirOperationGetLocation(op);
+    MlirStringRef name = shardOpGetName(op);
+    site = shardSiteAdd(spmd, kind, shardArenaCopyString(spmd->arena, name.data, name.length),
+                        place.location, cause, step->axes, mlirValueGetType(source),
+                        stepBytes(&spmd->mesh, step, localBytes(spmd, value, now)));
+  }
+  if (step->kind == STEP_ALL_REDUCE)
+    return createCollective(build, place, "shard.all_reduce", step, source,
+                            mlirValueGetType(source), NULL, 0, NULL, 0, site);
+
+  int32_t marked[2] = {step->kind == STEP_ALL_GATHER ? step->from : step->to, step->from};
+  int nMarked = step->kind == STEP_ALL_TO_ALL ? 2 : 1;
+  AtomView view = viewAtoms(build, value, now, nMarked, marked);
+  AtomView result = viewAtoms(build, value, after, nMarked, marked);
+  MlirValue operand = source;
+  if (!mlirAttributeIsNull(view.reassociation))
+    operand = shardBuildExpand(place, source, view.reassociation, view.type);
+  MlirValue moved;
+  switch (step->kind) {
+  case STEP_SLICE:
+    moved = createSlice(build, place, &view, step->axes, operand);
+    break;
+  case STEP_ALL_GATHER:
+    moved = createCollective(build, place, "shard.all_gather", step, operand, result.type,
+                             "gather_axis", view.dims[0], NULL, 0, site);
+    break;
+  case STEP_REDUCE_SCATTER:
+    moved = createCollective(build, place, "shard.reduce_scatter", step, operand, result.type,
+                             "scatter_axis", view.dims[0], NULL, 0, site);
+    break;
+  default:
+    moved = createCollective(build, place, "shard.all_to_all", step, operand, result.type,
+                             "split_axis", view.dims[0], "concat_axis", view.dims[1], site);
+    break;
+  }
+  if (mlirAttributeIsNull(view.reassociation))
+    return moved;
+  MlirType local =
+      shardShardingLocalType(&spmd->mesh, info->type, info->nAtoms, info->atoms, after);
+  return shardBuildCollapse(place, moved, view.reassociation, local);
+}
+
+MlirValue shardReshard(ShardBuild *build, int32_t value, MlirValue source,
+                       const ShardSharding *from, const ShardSharding *to, ShardPlace place,
+                       MlirOperation consumer) {
+  ShardSharding *now = shardShardingCopy(build->spmd->arena, from);
+  for (Step step = nextStep(now, to); step.kind; step = nextStep(now, to)) {
+    ShardSharding *after = shardShardingCopy(build->spmd->arena, now);
+    applyStep(after, &step);
+    source = emitStep(build, value, source, now, after, &step, place, consumer);
+    now = after;
+    shardBuildAddVersion(build, value, now, source);
+  }
+  assert(shardShardingEqual(now, to));
+  return source;
+}

@@ -1,0 +1,127 @@
+//===- Sites.c - The table of collectives -------------------------*- C -*-===//
+
+#include "Spmd.h"
+
+#include "mlir-c/BuiltinAttributes.h"
+#include "mlir-c/BuiltinTypes.h"
+
+#include <string.h>
+
+static MlirAttribute axisNames(ShardSpmd *spmd, ShardAxisList axes) {
+  int64_t size = 1;
+  for (int i = 0; i < axes.count; ++i)
+    size *= spmd->mesh.sizes[axes.axis[i]];
+  MlirType type = mlirRankedTensorTypeGet(1, &size, mlirF32TypeGet(spmd->context),
+                                          mlirAttributeGetNull());
+  ShardAtom atom = {.size = size};
+  ShardSharding sharding = {.nAtoms = 1, .atoms = &axes};
+  MlirAttribute entries, view, partial;
+  shardShardingToAttributes(&spmd->mesh, spmd->context, type, 1, &atom, &sharding, &entries, &view,
+                            &partial);
+  return mlirArrayAttrGetElement(entries, 0);
+}
+
+int64_t shardSiteAdd(ShardSpmd *spmd, const char *kind, const char *opName, MlirLocation location,
+                     const char *cause, ShardAxisList axes, MlirType type, double bytes) {
+  spmd->sites = shardArenaGrow(spmd->arena, spmd->sites, spmd->nSites, &spmd->capacitySites,
+                               spmd->nSites + 1, sizeof(ShardSite));
+  ShardSite *site = &spmd->sites[spmd->nSites];
+  site->number = (int64_t)spmd->nSites++;
+  site->kind = kind;
+  site->op =
+      shardArenaFormat(spmd->arena, "%s at %s", opName, shardLocationText(location, spmd->arena));
+  site->cause = cause;
+  site->axes = axisNames(spmd, axes);
+  site->type = type;
+  site->bytes = bytes;
+  return site->number;
+}
+
+typedef struct CallList {
+  MlirAttribute *items;
+  size_t count, capacity;
+} CallList;
+
+typedef struct CallWalk {
+  ShardSpmd *spmd;
+  CallList *calls; // [nSites]
+  int64_t stage;
+  int64_t layer;   // -1: outside
+} CallWalk;
+
+static MlirNamedAttribute named(ShardSpmd *spmd, const char *name, MlirAttribute attribute) {
+  return mlirNamedAttributeGet(
+      mlirIdentifierGet(spmd->context, mlirStringRefCreateFromCString(name)), attribute);
+}
+
+static void walkCalls(const CallWalk *walk, MlirOperation func) {
+  ShardSpmd *spmd = walk->spmd;
+  MlirOperation op = mlirBlockGetFirstOperation(shardFuncGetBody(func));
+  for (; !mlirOperationIsNull(op); op = mlirOperationGetNextInBlock(op)) {
+    int64_t number;
+    MlirAttribute site = shardOpGetAttribute(op, "spmd.site");
+    if (!mlirAttributeIsNull(site) && shardAttrGetI64(site, &number)) {
+      // A send and its receive are one call.
+      if (shardOpIs(op, "shard.recv"))
+        continue;
+      const char *text = spmd->sites[number].op;
+      if (walk->layer >= 0)
+        text = shardArenaFormat(spmd->arena, "layer %lld: %s", (long long)walk->layer, text);
+      MlirNamedAttribute fields[3];
+      intptr_t n = 0;
+      fields[n++] = named(spmd, "stage", shardAttrI64(spmd->context, walk->stage));
+      if (walk->layer >= 0)
+        fields[n++] = named(spmd, "layer", shardAttrI64(spmd->context, walk->layer));
+      fields[n++] = named(spmd, "op", shardAttrString(spmd->context, text));
+      CallList *list = &walk->calls[number];
+      list->items = shardArenaGrow(spmd->arena, list->items, list->count, &list->capacity,
+                                   list->count + 1, sizeof(MlirAttribute));
+      list->items[list->count++] = mlirDictionaryAttrGet(spmd->context, n, fields);
+      continue;
+    }
+    if (!shardOpIs(op, "func.call"))
+      continue;
+    MlirAttribute callee = shardOpGetAttribute(op, "callee");
+    MlirOperation target =
+        shardModuleLookup(spmd->module, mlirFlatSymbolRefAttrGetValue(callee));
+    if (mlirOperationIsNull(target) || mlirBlockIsNull(shardFuncGetBody(target)))
+      continue;
+    CallWalk inner = *walk;
+    int64_t layer;
+    MlirAttribute mark = shardOpGetAttribute(op, "spmd.layer");
+    if (!mlirAttributeIsNull(mark) && shardAttrGetI64(mark, &layer))
+      inner.layer = layer;
+    walkCalls(&inner, target);
+  }
+}
+
+void shardSitesWrite(ShardSpmd *spmd, int32_t nEntries, const MlirOperation *entries) {
+  CallList *calls = SHARD_ARENA_ARRAY(spmd->arena, CallList, spmd->nSites);
+  for (int32_t i = 0; i < nEntries; ++i) {
+    CallWalk walk = {spmd, calls, i, -1};
+    walkCalls(&walk, entries[i]);
+  }
+  // A rank takes part in the calls of its own stage only: mean over all ranks.
+  int32_t pp = shardMeshFindAxis(&spmd->mesh, "pp");
+  double stages = pp >= 0 ? (double)spmd->mesh.sizes[pp] : 1;
+  MlirAttribute *rows = SHARD_ARENA_ARRAY(spmd->arena, MlirAttribute, spmd->nSites);
+  for (size_t i = 0; i < spmd->nSites; ++i) {
+    const ShardSite *site = &spmd->sites[i];
+    MlirNamedAttribute fields[] = {
+        named(spmd, "site", shardAttrI64(spmd->context, site->number)),
+        named(spmd, "kind", shardAttrString(spmd->context, site->kind)),
+        named(spmd, "op", shardAttrString(spmd->context, site->op)),
+        named(spmd, "cause", shardAttrString(spmd->context, site->cause)),
+        named(spmd, "axes", site->axes),
+        named(spmd, "type", mlirTypeAttrGet(site->type)),
+        named(spmd, "bytes",
+              mlirFloatAttrDoubleGet(spmd->context, mlirF64TypeGet(spmd->context),
+                                     site->bytes / stages)),
+        named(spmd, "calls",
+              mlirArrayAttrGet(spmd->context, (intptr_t)calls[i].count, calls[i].items)),
+    };
+    rows[i] = mlirDictionaryAttrGet(spmd->context, sizeof(fields) / sizeof(fields[0]), fields);
+  }
+  shardOpSetAttribute(spmd->module, "spmd.sites",
+                      mlirArrayAttrGet(spmd->context, (intptr_t)spmd->nSites, rows));
+}

@@ -1,0 +1,133 @@
+//===- Spmd.h - What the files of shard-spmdize share -------------*- C -*-===//
+// A function of L3 is built beside the one of L2 that it comes from. Each L2 value has versions in
+// it: local tensors, one for each placement in which it was wanted so far.
+//===----------------------------------------------------------------------===//
+#ifndef SHARD_SHARD_SPMD_H
+#define SHARD_SHARD_SPMD_H
+
+#include "../Analysis/Mesh.h"
+#include "../Analysis/Rules.h"
+#include "../Analysis/Sharding.h"
+#include "../Core/Pass.h"
+
+/// One collective of the program, a row of `spmd.sites`.
+typedef struct ShardSite {
+  int64_t number;
+  const char *kind;  // "all-reduce", ...
+  const char *op;    // "linalg.matmul at FILE:LINE:COL": the op that it is there for
+  const char *cause;
+  MlirAttribute axes; // ["tp"]
+  MlirType type;      // of the local operand
+  double bytes;       // sent by one rank that takes part, ring counting
+} ShardSite;
+
+/// State of one run: the module, its rules, and where each L2 value lies.
+typedef struct ShardSpmd {
+  MlirContext context;
+  MlirOperation module;
+  ShardArena *arena;
+  ShardMesh mesh;
+  const ShardRules *rules;
+  ShardSharding **own;    // [rules->nValues] state in which L2 says a value is made
+  ShardSharding ***results; // [rules->nFunctions][nResults] state of function results
+  ShardSite *sites;
+  size_t nSites, capacitySites;
+} ShardSpmd;
+
+/// A local tensor that holds a value in one placement.
+typedef struct ShardVersion {
+  const ShardSharding *sharding;
+  MlirValue value;
+  struct ShardVersion *next;
+} ShardVersion;
+
+/// A function under construction. `block` is filled in IR order.
+typedef struct ShardBuild {
+  ShardSpmd *spmd;
+  const ShardFunctionInfo *function; // of L2
+  int32_t stage;                     // -1: not a stage
+  MlirBlock block;
+  ShardVersion **versions;           // [rules->nValues]
+  ShardPointerMap *scalars;          // L2 value.ptr of a non-tensor -> index in scalarValues
+  MlirValue *scalarValues;
+  size_t nScalars, capacityScalars;
+  MlirValue coordinates[SHARD_MAX_AXES]; // of this rank, made at the top when first wanted
+  /// Makes the first version of a value that this function does not compute (a value of another
+  /// stage). Null, or false after one diagnostic, when there is none.
+  bool (*fetch)(struct ShardBuild *build, int32_t value, MlirOperation consumer);
+  void *fetchData;
+} ShardBuild;
+
+//===- Building blocks (Builder.c) ----------------------------------------===//
+
+/// Where ops go: before `before`, or at the end of `block` when it is null.
+typedef struct ShardPlace {
+  MlirBlock block;
+  MlirOperation before;
+  MlirLocation location;
+} ShardPlace;
+
+MlirValue shardBuildIndex(ShardBuild *build, ShardPlace place, int64_t value);
+/// A two-operand op whose result has the type of its operands: "arith.addi".
+MlirValue shardBuildBinary(ShardPlace place, const char *name, MlirValue a, MlirValue b);
+/// Row-major coordinate of this rank over `axes`, an index. `axes` is not empty.
+MlirValue shardBuildCoordinate(ShardBuild *build, ShardPlace place, ShardAxisList axes);
+MlirValue shardBuildEmpty(ShardPlace place, MlirType type);
+MlirValue shardBuildExpand(ShardPlace place, MlirValue value, MlirAttribute reassociation,
+                           MlirType type);
+MlirValue shardBuildCollapse(ShardPlace place, MlirValue value, MlirAttribute reassociation,
+                             MlirType type);
+
+//===- Placements (Reshard.c) ---------------------------------------------===//
+
+/// Bytes that one rank sends to bring a value from one placement to another.
+double shardReshardCost(const ShardSpmd *spmd, int32_t value, const ShardSharding *from,
+                        const ShardSharding *to);
+/// Brings `source`, a local tensor of `value` in placement `from`, to placement `to`, with ops at
+/// `place`. `consumer` is the L2 op that wants it, for the cause. Each placement on the way becomes a
+/// version of the value.
+MlirValue shardReshard(ShardBuild *build, int32_t value, MlirValue source,
+                       const ShardSharding *from, const ShardSharding *to, ShardPlace place,
+                       MlirOperation consumer);
+/// The value with a combiner's identity in place of `source` except on coordinate 0 of `axes`.
+MlirValue shardBuildEnterOnce(ShardBuild *build, ShardPlace place, MlirValue source,
+                              ShardAxisList axes, ShardCombiner combiner);
+/// "linalg.matmul", "argument 3 \"name\"" or "@layer": what makes a value, in words.
+const char *shardSpmdProducerText(const ShardSpmd *spmd, int32_t value);
+
+//===- Sites (Sites.c) ----------------------------------------------------===//
+
+/// Adds a site and returns its number. `opLocation` is the L2 op or argument it is there for.
+int64_t shardSiteAdd(ShardSpmd *spmd, const char *kind, const char *opName, MlirLocation location,
+                     const char *cause, ShardAxisList axes, MlirType type, double bytes);
+/// Writes `spmd.sites` on the module: every site with its calls in stage then call order.
+/// `entries` are the stage functions.
+void shardSitesWrite(ShardSpmd *spmd, int32_t nEntries, const MlirOperation *entries);
+
+//===- Local forms (Localize.c) -------------------------------------------===//
+
+/// What an op needs of its operands to make its results.
+typedef struct ShardOpPlan {
+  const ShardOpRule *rule;
+  ShardAxisList *factors;    // [nFactors] axes of each factor
+  ShardSharding **operands;  // [nOperands] placement of each
+  ShardSharding **results;   // [nResults] placement in which each is made
+} ShardOpPlan;
+
+/// Plans `rule` so that its results come as close to `wanted` ([nResults]) as its rule allows.
+/// Null after one diagnostic when the annotations contradict each other.
+ShardOpPlan *shardOpPlanCreate(ShardSpmd *spmd, const ShardOpRule *rule,
+                               ShardSharding *const *wanted);
+/// Emits the local form of `op` at the end of the block, its operands brought where they are needed,
+/// and records its results. `plan` is null for ops without tensors.
+MlirLogicalResult shardLocalize(ShardBuild *build, MlirOperation op, const ShardOpPlan *plan);
+/// The local tensor of `value` in placement `sharding`; a null value after one diagnostic.
+MlirValue shardBuildGetVersion(ShardBuild *build, int32_t value, const ShardSharding *sharding,
+                               MlirOperation consumer);
+void shardBuildAddVersion(ShardBuild *build, int32_t value, const ShardSharding *sharding,
+                          MlirValue local);
+void shardBuildMapScalar(ShardBuild *build, MlirValue old, MlirValue replacement);
+/// The op of L2 that makes a value, or null for an argument; and its rule.
+const ShardOpRule *shardSpmdDefinition(const ShardSpmd *spmd, int32_t value);
+
+#endif // SHARD_SHARD_SPMD_H
