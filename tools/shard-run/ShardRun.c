@@ -16,6 +16,7 @@
 #include "mlir-c/IR.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +59,7 @@ typedef struct Compiled {
   const ShardProgram *program;
   Distribution *distributions;
   size_t nDistributions;
+  bool unsharded; // before it was compiled here
 } Compiled;
 
 typedef struct Compiler {
@@ -77,6 +79,13 @@ static _Noreturn void stopWithMessages(const Compiler *compiler, const char *pat
   stopWithText(text);
 }
 
+/// Long compilations show where they are, on a terminal.
+static void showProgress(void *userData, const char *pass, intptr_t index, intptr_t count) {
+  (void)userData;
+  if (isatty(STDERR_FILENO))
+    fprintf(stderr, "\r\033[K%s (%td of %td)", pass, index + 1, count);
+}
+
 static void inspectImport(void *userData, const char *pass, MlirOperation module) {
   Compiled *compiled = userData;
   if (!strcmp(pass, "shard-import") && !compiled->distributions)
@@ -92,7 +101,10 @@ static void compileModule(Compiler *compiler, const char *path, MlirOperation mo
   pipeline.lower = true;
   pipeline.mcpu = options->mcpu;
   pipeline.inspect = inspectImport;
+  if (!options->quiet)
+    pipeline.progress = showProgress;
   pipeline.userData = out;
+  out->unsharded = degrees != NULL;
   if (degrees) {
     pipeline.degrees = degrees;
     pipeline.function = options->function;
@@ -103,7 +115,10 @@ static void compileModule(Compiler *compiler, const char *path, MlirOperation mo
   } else {
     out->distributions = initializeFromModule(module, &out->nDistributions);
   }
-  if (mlirLogicalResultIsFailure(shardPipelineRun(module, &pipeline)))
+  MlirLogicalResult result = shardPipelineRun(module, &pipeline);
+  if (pipeline.progress && isatty(STDERR_FILENO))
+    fputs("\r\033[K", stderr);
+  if (mlirLogicalResultIsFailure(result))
     stopWithMessages(compiler, path);
   out->loaded = shardLoadModule(module, options->mcpu);
   if (!out->loaded)
@@ -322,8 +337,11 @@ int main(int argc, char **argv) {
   const ShardProgram *program = compiled.program;
   int64_t nRanks = meshRankCount(program);
   if (options.ranks && options.ranks != nRanks)
-    stop("--ranks=%" PRId64 ", but the program's mesh has %" PRId64 " ranks", options.ranks,
-         nRanks);
+    stop("--ranks=%" PRId64 ", but the program's mesh has %" PRId64 " rank%s", options.ranks,
+         nRanks,
+         nRanks > 1                                 ? "s"
+         : compiled.unsharded && !options.autoShard ? "; --auto-shard=LIST shards it"
+                                                    : "");
   if (original.program) {
     const char *path = options.original ? options.original : options.program;
     compareSignature("argument", program->arguments, program->nArguments,
