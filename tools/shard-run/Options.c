@@ -37,6 +37,7 @@ static const OptionRow optionTable[] = {
     {"ranks", "N", OPTION_RANKS, FIELD(ranks), 0, "ranks, to be checked against the mesh", "Run"},
     {"iterations", "N", OPTION_COUNT, FIELD(iterations), 0, "runs in a row (1)", NULL},
     {"json", "FILE", OPTION_TEXT, FIELD(json), 0, "write the figures as JSON", NULL},
+    {"save", "DIR", OPTION_TEXT, FIELD(save), 0, "write the results as DIR/outNNN.npy", NULL},
     {"quiet", NULL, OPTION_FLAG, FIELD(quiet), 0, "print only mismatches and errors", NULL},
     {"data", "DIR", OPTION_TEXT, FIELD(data), 0, "values from DIR/args.json and its .npy files",
      "Values"},

@@ -9,7 +9,7 @@
 typedef struct Options {
   const char *program;
   int64_t ranks; // 0: what the program's mesh has
-  const char *data, *expect, *json;
+  const char *data, *expect, *json, *save;
   bool seeded;
   uint64_t seed;
   bool check;

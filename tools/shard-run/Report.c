@@ -197,3 +197,22 @@ void reportJson(const ShardProgram *program, const Execution *execution, const c
   free(temporary);
   json_decref(root);
 }
+
+void reportSave(const ShardProgram *program, const Execution *execution, const char *folder) {
+  static const ShardNpyType types[] = {
+      [SHARD_RT_I1] = SHARD_NPY_BOOL,   [SHARD_RT_I8] = SHARD_NPY_I8,
+      [SHARD_RT_I16] = SHARD_NPY_I16,   [SHARD_RT_I32] = SHARD_NPY_I32,
+      [SHARD_RT_I64] = SHARD_NPY_I64,   [SHARD_RT_F16] = SHARD_NPY_F16,
+      [SHARD_RT_BF16] = SHARD_NPY_BF16, [SHARD_RT_F32] = SHARD_NPY_F32,
+      [SHARD_RT_F64] = SHARD_NPY_F64};
+  for (int32_t i = 0; i < program->nResults; ++i) {
+    const ShardProgramValue *value = &program->results[i];
+    char *path, message[1024];
+    if (asprintf(&path, "%s/out%03" PRId32 ".npy", folder, value->index) < 0)
+      stop("out of memory");
+    if (!shardNpyWriteFile(path, types[value->element], value->rank, value->globalShape,
+                           execution->results[value->index], message, sizeof message))
+      stop("%s", message);
+    free(path);
+  }
+}

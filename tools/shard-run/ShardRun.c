@@ -329,6 +329,8 @@ int main(int argc, char **argv) {
   struct stat status;
   if (options.data && (stat(options.data, &status) != 0 || !S_ISDIR(status.st_mode)))
     stop("there is no data folder '%s'", options.data);
+  if (options.save && (stat(options.save, &status) != 0 || !S_ISDIR(status.st_mode)))
+    stop("there is no folder '%s' to save results in", options.save);
 
   Compiler compiler;
   compilerCreate(&options, &compiler);
@@ -350,7 +352,7 @@ int main(int argc, char **argv) {
                      original.program->nResults, path);
     checkMemory(original.program, true, "the unsharded program");
   }
-  checkMemory(program, false, "the program");
+  checkMemory(program, options.save != NULL, "the program");
 
   // What the original says about its arguments holds for every layout of it.
   const Compiled *describes = original.distributions ? &original : &compiled;
@@ -396,8 +398,10 @@ int main(int argc, char **argv) {
                                             .tolerance = options.rtol};
   }
 
-  ExecuteOptions execute = {
-      .iterations = options.iterations, .nReferences = nReferences, .references = references};
+  ExecuteOptions execute = {.iterations = options.iterations,
+                            .nReferences = nReferences,
+                            .references = references,
+                            .keepResults = options.save != NULL};
   Execution execution;
   executeProgram(program, &values, &execute, &execution);
   for (size_t i = 0; i < originalRun.nFaults; ++i) {
@@ -409,6 +413,8 @@ int main(int argc, char **argv) {
   }
   if (options.json)
     reportJson(program, &execution, options.json);
+  if (options.save)
+    reportSave(program, &execution, options.save);
   bool held = reportText(program, &execution, options.quiet);
 
   executionRelease(&execution);
