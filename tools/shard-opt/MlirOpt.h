@@ -6,8 +6,13 @@
 extern "C" {
 #endif
 
-/// mlir-opt with the passes of this project. Returns the exit status.
+/// mlir-opt with the passes of this project; inputs may be packed by gzip, the output appears only
+/// on success. Returns the exit status.
 int shardMlirOptMain(int argc, char **argv);
+
+/// Whether the command line reads as mlir-opt's. If not, says why on stderr and returns the exit
+/// status, else -1. Not to be followed by shardMlirOptMain in one process.
+int shardMlirOptCheck(int argc, char **argv);
 
 #ifdef __cplusplus
 }

@@ -6,6 +6,7 @@
 
 #include "../Analysis/Mesh.h"
 #include "../Core/Registry.h"
+#include "../Plan/Plan.h"
 
 #include "mlir-c/BuiltinAttributes.h"
 
@@ -110,6 +111,18 @@ static MlirLogicalResult runPass(const ShardPassInfo *info, MlirOperation module
   return result;
 }
 
+// Without degrees there is no plan yet, only the choice.
+static MlirLogicalResult listDegrees(MlirOperation module) {
+  ShardArena *arena = shardArenaCreate();
+  const char *fits = shardPlanFittingDegrees(module, arena);
+  if (fits)
+    shardEmitError(module, "no degrees are given; those that fit this model: %s", fits);
+  shardArenaDestroy(arena);
+  return mlirLogicalResultFailure();
+}
+
+static bool isAuto(const char *degrees) { return !*degrees || strcmp(degrees, "auto") == 0; }
+
 static MlirLogicalResult checkOptionsUsed(MlirOperation module, OptionValues *values,
                                           intptr_t first, intptr_t end) {
   for (intptr_t i = first; i < end; ++i)
@@ -168,7 +181,7 @@ MlirLogicalResult shardPipelineRun(MlirOperation module, const ShardPipelineOpti
   addValue(&values, "function", options->function);
   addValue(&values, "args", options->argsFile);
   addValue(&values, "annotations", options->annotations);
-  addValue(&values, "dim", options->dims);
+  addValue(&values, "dims", options->dims);
   addValue(&values, "results", options->splitResults ? "split" : NULL);
   addValue(&values, "mcpu", options->lower ? options->mcpu : NULL);
   if (!stage && !options->degrees)
@@ -189,6 +202,8 @@ MlirLogicalResult shardPipelineRun(MlirOperation module, const ShardPipelineOpti
       return shardEmitError(module, "cancelled before '%s'", info->argument);
     if (options->progress)
       options->progress(options->userData, info->argument, i - first, end - first);
+    if (i == plan && isAuto(options->degrees))
+      return listDegrees(module);
     if (mlirLogicalResultIsFailure(runPass(info, module, &values)))
       return mlirLogicalResultFailure();
     if ((options->verifyEach || i + 1 == end) && !mlirOperationVerify(module))

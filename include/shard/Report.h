@@ -1,0 +1,36 @@
+//===- shard/Report.h - What a sharded program does ---------------*- C -*-===//
+// Every number is counted on the emitted program (L3), none on a plan of it.
+//===----------------------------------------------------------------------===//
+#ifndef SHARD_REPORT_H
+#define SHARD_REPORT_H
+
+#include "shard/Support.h"
+
+#include "mlir-c/IR.h"
+#include "mlir-c/Support.h"
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Thread-compatible; apart from any context once created.
+typedef struct ShardReport ShardReport;
+
+/// Reads `module`, a program as the pass shard-spmdize leaves it; it is not changed.
+/// `warnings` [nWarnings] are copied into the report. Returns a report to be destroyed; null after
+/// one error diagnostic: the module is no sharded program. Thread-compatible per context.
+SHARD_EXPORTED ShardReport *shardReportCreate(MlirOperation module, intptr_t nWarnings,
+                                              const char *const *warnings);
+SHARD_EXPORTED void shardReportDestroy(ShardReport *report); // null is fine
+
+/// The report as JSON, as tables of text, and as one screen. Owned by the report. Cannot fail.
+SHARD_EXPORTED MlirStringRef shardReportGetJson(ShardReport *report);
+SHARD_EXPORTED MlirStringRef shardReportGetText(ShardReport *report);
+SHARD_EXPORTED MlirStringRef shardReportGetSummary(ShardReport *report);
+
+#ifdef __cplusplus
+}
+#endif
+#endif // SHARD_REPORT_H

@@ -1,0 +1,409 @@
+//===- Count.c - Numbers of a sharded program ---------------------*- C -*-===//
+// Bytes, calls and operations are counted on the ops of the stage functions and of what they call;
+// `spmd.sites` gives only the words for a site (cause, source op).
+//===----------------------------------------------------------------------===//
+#include "Count.h"
+
+#include "../Core/Diagnostics.h"
+
+#include "mlir-c/AffineExpr.h"
+#include "mlir-c/AffineMap.h"
+#include "mlir-c/BuiltinAttributes.h"
+#include "mlir-c/BuiltinTypes.h"
+#include "mlir-c/Dialect/Linalg.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Counter {
+  MlirOperation module;
+  ShardArena *arena;
+  ShardCount *count;
+  ShardPointerMap *functions;     // StringAttr of a symbol -> index in functionOps
+  MlirOperation *functionOps;
+  MlirAttribute *siteRows; // rows of spmd.sites by number, null where absent
+  intptr_t nSiteRows;
+  ShardCountSite *sites; // by number
+  intptr_t nSites;
+  size_t siteCapacity;
+} Counter;
+
+static const char *copyText(ShardArena *arena, MlirAttribute attribute, const char *fallback) {
+  if (mlirAttributeIsNull(attribute) || !mlirAttributeIsAString(attribute))
+    return fallback;
+  MlirStringRef text = mlirStringAttrGetValue(attribute);
+  return shardArenaCopyString(arena, text.data, text.length);
+}
+
+static int64_t typeBytes(MlirType type) {
+  int64_t count = shardTypeElementCount(type);
+  return count < 0 ? 0 : count * shardTypeElementBytes(mlirShapedTypeGetElementType(type));
+}
+
+static MlirAttribute rowGet(MlirAttribute row, const char *name) {
+  if (mlirAttributeIsNull(row) || !mlirAttributeIsADictionary(row))
+    return (MlirAttribute){NULL};
+  return mlirDictionaryAttrGetElementByName(row, mlirStringRefCreateFromCString(name));
+}
+
+//===----------------------------------------------------------------------===//
+// Bytes of a collective
+//===----------------------------------------------------------------------===//
+
+// Devices in a group along the op's grid axes.
+static int64_t groupSize(const Counter *counter, MlirOperation op) {
+  MlirAttribute axes = shardOpGetAttribute(op, "grid_axes");
+  int64_t size = 1;
+  if (mlirAttributeIsNull(axes) || !mlirAttributeIsADenseI16Array(axes))
+    return size;
+  for (intptr_t i = 0, n = mlirDenseArrayGetNumElements(axes); i < n; ++i) {
+    int16_t axis = mlirDenseI16ArrayGetElement(axes, i);
+    if (axis >= 0 && axis < counter->count->mesh.nAxes)
+      size *= counter->count->mesh.sizes[axis];
+  }
+  return size;
+}
+
+// Bytes that one of the ranks taking part sends; ring counting.
+static double bytesSent(const Counter *counter, MlirOperation op) {
+  double n = (double)groupSize(counter, op);
+  double in = (double)typeBytes(mlirValueGetType(mlirOperationGetOperand(op, 0)));
+  if (shardOpIs(op, "shard.all_reduce"))
+    return 2 * (n - 1) / n * in;
+  if (shardOpIs(op, "shard.all_gather"))
+    return (n - 1) * in;
+  if (shardOpIs(op, "shard.reduce_scatter") || shardOpIs(op, "shard.all_to_all") ||
+      shardOpIs(op, "shard.broadcast"))
+    return (n - 1) / n * in;
+  if (shardOpIs(op, "shard.recv") || shardOpIs(op, "shard.all_slice"))
+    return 0;
+  return in; // shift, send
+}
+
+static const char *kindOf(MlirOperation op) {
+  static const char *const kinds[][2] = {
+      {"shard.all_reduce", "all-reduce"},         {"shard.all_gather", "all-gather"},
+      {"shard.reduce_scatter", "reduce-scatter"}, {"shard.all_to_all", "all-to-all"},
+      {"shard.shift", "permute"},                 {"shard.broadcast", "broadcast"},
+      {"shard.send", "send"}};
+  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; ++i)
+    if (shardOpIs(op, kinds[i][0]))
+      return kinds[i][1];
+  return NULL;
+}
+
+static ShardCountSite *getSite(Counter *counter, int64_t number) {
+  counter->sites =
+      shardArenaGrow(counter->arena, counter->sites, (size_t)counter->nSites,
+                     &counter->siteCapacity, (size_t)number + 1, sizeof(ShardCountSite));
+  if (number >= counter->nSites)
+    counter->nSites = number + 1;
+  return &counter->sites[number];
+}
+
+static void countCall(Counter *counter, MlirOperation op, int64_t number, int64_t stage,
+                      int64_t layer) {
+  const char *kind = kindOf(op);
+  if (!kind || number < 0 || number > 1 << 24)
+    return; // the receiving end of a send
+  ShardCountSite *site = getSite(counter, number);
+  if (!site->nCalls) {
+    MlirAttribute row =
+        number < counter->nSiteRows ? counter->siteRows[number] : (MlirAttribute){NULL};
+    // A permute that is no rotation is a send; its row knows the difference.
+    site->site = number;
+    site->kind = copyText(counter->arena, rowGet(row, "kind"), kind);
+    site->cause = copyText(counter->arena, rowGet(row, "cause"), "");
+    site->op = copyText(counter->arena, rowGet(row, "op"),
+                        shardLocationText(mlirOperationGetLocation(op), counter->arena));
+    site->axes = rowGet(row, "axes");
+    site->type = mlirValueGetType(mlirOperationGetOperand(op, 0));
+    // Only the ranks of its stage make the call.
+    site->bytes = bytesSent(counter, op) / counter->count->nStages;
+  }
+  site->calls = shardArenaGrow(counter->arena, site->calls, (size_t)site->nCalls,
+                               &site->callCapacity, (size_t)site->nCalls + 1,
+                               sizeof(ShardCountCall));
+  site->calls[site->nCalls++] = (ShardCountCall){
+      stage, layer,
+      layer < 0 ? site->op
+                : shardArenaFormat(counter->arena, "layer %" PRId64 ": %s", layer, site->op)};
+}
+
+//===----------------------------------------------------------------------===//
+// Operations of contractions
+//===----------------------------------------------------------------------===//
+
+static bool isOneOf(MlirOperation op, const char *a, const char *b) {
+  return shardOpIs(op, a) || shardOpIs(op, b);
+}
+
+// Does the value come from a multiplication, maybe through casts?
+static bool isProduct(MlirValue value) {
+  for (int depth = 0; depth < 4 && mlirValueIsAOpResult(value); ++depth) {
+    MlirOperation op = mlirOpResultGetOwner(value);
+    if (isOneOf(op, "arith.mulf", "arith.muli"))
+      return true;
+    if (mlirOperationGetNumOperands(op) != 1)
+      return false;
+    value = mlirOperationGetOperand(op, 0);
+  }
+  return false;
+}
+
+// A linalg op whose body adds a product to its accumulator.
+static bool isContraction(MlirOperation op) {
+  if (mlirOperationGetNumRegions(op) != 1)
+    return false;
+  MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
+  if (mlirBlockIsNull(body))
+    return false;
+  MlirOperation yield = mlirBlockGetTerminator(body);
+  if (mlirOperationIsNull(yield) || mlirOperationGetNumOperands(yield) != 1)
+    return false;
+  MlirValue yielded = mlirOperationGetOperand(yield, 0);
+  if (!mlirValueIsAOpResult(yielded))
+    return false;
+  MlirOperation add = mlirOpResultGetOwner(yielded);
+  if (!isOneOf(add, "arith.addf", "arith.addi"))
+    return false;
+  for (int i = 0; i < 2; ++i) {
+    MlirValue accumulator = mlirOperationGetOperand(add, i);
+    if (mlirValueIsABlockArgument(accumulator) && isProduct(mlirOperationGetOperand(add, 1 - i)))
+      return true;
+  }
+  return false;
+}
+
+static int64_t contractionFlops(MlirOperation op) {
+  if (!isContraction(op))
+    return 0;
+  MlirAttribute maps = mlirLinalgGetIndexingMapsAttribute(op);
+  if (mlirAttributeIsNull(maps) || !mlirAttributeIsAArray(maps))
+    return 0;
+  enum { maxLoops = 64 };
+  int64_t sizes[maxLoops];
+  memset(sizes, -1, sizeof sizes);
+  intptr_t nLoops = 0;
+  for (intptr_t i = 0, n = mlirArrayAttrGetNumElements(maps); i < n; ++i) {
+    MlirAffineMap map = mlirAffineMapAttrGetValue(mlirArrayAttrGetElement(maps, i));
+    MlirType type = mlirValueGetType(mlirOperationGetOperand(op, i));
+    nLoops = mlirAffineMapGetNumDims(map);
+    if (nLoops > maxLoops || !mlirTypeIsARankedTensor(type))
+      continue;
+    for (intptr_t r = 0; r < mlirAffineMapGetNumResults(map); ++r) {
+      MlirAffineExpr expr = mlirAffineMapGetResult(map, r);
+      if (mlirAffineExprIsADim(expr))
+        sizes[mlirAffineDimExprGetPosition(expr)] = mlirShapedTypeGetDimSize(type, r);
+    }
+  }
+  int64_t flops = 2;
+  for (intptr_t i = 0; i < nLoops && i < maxLoops; ++i)
+    if (__builtin_mul_overflow(flops, sizes[i] < 0 ? 1 : sizes[i], &flops))
+      return INT64_MAX / 1024;
+  return flops;
+}
+
+//===----------------------------------------------------------------------===//
+// The walk
+//===----------------------------------------------------------------------===//
+
+static MlirOperation findFunction(const Counter *counter, MlirOperation call) {
+  MlirAttribute callee = shardOpGetAttribute(call, "callee");
+  if (mlirAttributeIsNull(callee) || !mlirAttributeIsAFlatSymbolRef(callee))
+    return (MlirOperation){NULL};
+  MlirAttribute symbol = mlirStringAttrGet(mlirOperationGetContext(call),
+                                           mlirFlatSymbolRefAttrGetValue(callee));
+  int64_t index;
+  if (!shardPointerMapGet(counter->functions, symbol.ptr, &index))
+    return (MlirOperation){NULL};
+  return counter->functionOps[index];
+}
+
+typedef struct FunctionWalk {
+  Counter *counter;
+  int64_t stage, layer, flops;
+} FunctionWalk;
+
+static void walkFunction(FunctionWalk *walk, MlirOperation func);
+
+static MlirLogicalResult visitOp(void *user, MlirOperation op) {
+  FunctionWalk *walk = user;
+  MlirStringRef name = shardOpGetName(op);
+  if (name.length > 7 && memcmp(name.data, "linalg.", 7) == 0) {
+    walk->flops += contractionFlops(op);
+  } else if (name.length > 6 && memcmp(name.data, "shard.", 6) == 0) {
+    int64_t number;
+    if (shardAttrGetI64(shardOpGetAttribute(op, "spmd.site"), &number))
+      countCall(walk->counter, op, number, walk->stage, walk->layer);
+  } else if (shardStringIs(name, "func.call")) {
+    MlirOperation callee = findFunction(walk->counter, op);
+    if (mlirOperationIsNull(callee) || mlirBlockIsNull(shardFuncGetBody(callee)))
+      return mlirLogicalResultSuccess();
+    FunctionWalk inner = {walk->counter, walk->stage, walk->layer, 0};
+    shardAttrGetI64(shardOpGetAttribute(op, "spmd.layer"), &inner.layer);
+    walkFunction(&inner, callee);
+    walk->flops += inner.flops;
+  }
+  return mlirLogicalResultSuccess();
+}
+
+static void walkFunction(FunctionWalk *walk, MlirOperation func) {
+  shardWalk(func, NULL, visitOp, walk);
+}
+
+//===----------------------------------------------------------------------===//
+// Arguments
+//===----------------------------------------------------------------------===//
+
+static int compareArguments(const void *a, const void *b) {
+  const ShardCountArgument *x = a, *y = b;
+  return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static void countArguments(Counter *counter) {
+  ShardCount *count = counter->count;
+  size_t capacity = 0;
+  ShardPointerMap *byIndex = shardPointerMapCreate(counter->arena, 64);
+  for (int32_t s = 0; s < count->nStages; ++s) {
+    MlirOperation func = count->stages[s].func;
+    MlirBlock body = shardFuncGetBody(func);
+    for (intptr_t a = 0, n = mlirBlockGetNumArguments(body); a < n; ++a) {
+      int64_t index, place;
+      if (!shardAttrGetI64(shardFuncGetArgumentAttribute(func, a, "spmd.arg"), &index))
+        continue;
+      const void *key = (const void *)(intptr_t)(index + 1);
+      if (!shardPointerMapGet(byIndex, key, &place)) {
+        place = count->nArguments++;
+        shardPointerMapSet(byIndex, key, place);
+        count->arguments =
+            shardArenaGrow(counter->arena, count->arguments, (size_t)place, &capacity,
+                           (size_t)place + 1, sizeof(ShardCountArgument));
+        MlirType local = mlirValueGetType(mlirBlockGetArgument(body, a));
+        MlirAttribute global = shardFuncGetArgumentAttribute(func, a, "spmd.global");
+        bool known = !mlirAttributeIsNull(global) && mlirAttributeIsAType(global);
+        ShardCountArgument argument = {
+            .index = index,
+            .name = copyText(counter->arena, shardFuncGetArgumentAttribute(func, a, "spmd.name"), ""),
+            .role = copyText(counter->arena, shardFuncGetArgumentAttribute(func, a, "spmd.role"), ""),
+            .global = known ? mlirTypeAttrGetValue(global) : local,
+            .local = local,
+            .view = shardFuncGetArgumentAttribute(func, a, "spmd.view"),
+            .sharding = shardFuncGetArgumentAttribute(func, a, "spmd.sharding"),
+            .inStage = SHARD_ARENA_ARRAY(counter->arena, bool, count->nStages)};
+        argument.globalBytes = typeBytes(argument.global);
+        argument.bytesPerDevice = typeBytes(local);
+        count->arguments[place] = argument;
+      }
+      ShardCountArgument *argument = &count->arguments[place];
+      argument->inStage[s] = true;
+      if (strcmp(argument->role, "weight") == 0) {
+        count->stages[s].weightBytes += argument->globalBytes;
+        count->stages[s].weightBytesPerDevice += argument->bytesPerDevice;
+      }
+    }
+  }
+  if (count->nArguments)
+    qsort(count->arguments, (size_t)count->nArguments, sizeof(ShardCountArgument),
+          compareArguments);
+}
+
+static void readSiteRows(Counter *counter) {
+  MlirAttribute rows = shardOpGetAttribute(counter->module, "spmd.sites");
+  if (mlirAttributeIsNull(rows) || !mlirAttributeIsAArray(rows))
+    return;
+  counter->nSiteRows = mlirArrayAttrGetNumElements(rows);
+  counter->siteRows = SHARD_ARENA_ARRAY(counter->arena, MlirAttribute, counter->nSiteRows);
+  for (intptr_t i = 0; i < counter->nSiteRows; ++i) {
+    MlirAttribute row = mlirArrayAttrGetElement(rows, i);
+    int64_t number;
+    if (shardAttrGetI64(rowGet(row, "site"), &number) && number >= 0 &&
+        number < counter->nSiteRows)
+      counter->siteRows[number] = row;
+  }
+}
+
+static MlirLogicalResult findStages(Counter *counter) {
+  ShardCount *count = counter->count;
+  MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(counter->module, 0));
+  size_t capacity = 0;
+  int64_t nFunctions = 0;
+  count->nStages = count->ppAxis < 0 ? 1 : (int32_t)count->mesh.sizes[count->ppAxis];
+  count->stages = SHARD_ARENA_ARRAY(counter->arena, ShardCountStage, count->nStages);
+  for (MlirOperation op = mlirBlockGetFirstOperation(body); !mlirOperationIsNull(op);
+       op = mlirOperationGetNextInBlock(op)) {
+    if (!shardOpIs(op, "func.func"))
+      continue;
+    counter->functionOps =
+        shardArenaGrow(counter->arena, counter->functionOps, (size_t)nFunctions, &capacity,
+                       (size_t)nFunctions + 1, sizeof(MlirOperation));
+    shardPointerMapSet(counter->functions, shardOpGetAttribute(op, "sym_name").ptr, nFunctions);
+    counter->functionOps[nFunctions++] = op;
+    int64_t stage = 0;
+    if (!shardFuncIsPublic(op) || mlirBlockIsNull(shardFuncGetBody(op)))
+      continue;
+    shardAttrGetI64(shardOpGetAttribute(op, "spmd.stage"), &stage);
+    if (stage >= 0 && stage < count->nStages)
+      count->stages[stage].func = op;
+  }
+  for (int32_t i = 0; i < count->nStages; ++i)
+    if (mlirOperationIsNull(count->stages[i].func))
+      return shardEmitError(counter->module, "the module has no function of stage %d", i);
+  return mlirLogicalResultSuccess();
+}
+
+typedef struct LayerCount {
+  int64_t layers;
+} LayerCount;
+
+static MlirLogicalResult countLayer(void *user, MlirOperation op) {
+  int64_t layer;
+  ((LayerCount *)user)->layers += shardAttrGetI64(shardOpGetAttribute(op, "spmd.layer"), &layer);
+  return mlirLogicalResultSuccess();
+}
+
+static void readUnits(Counter *counter) {
+  ShardCount *count = counter->count;
+  MlirAttribute stages = shardOpGetAttribute(counter->module, "spmd.stages");
+  bool planned = !mlirAttributeIsNull(stages) && mlirAttributeIsAArray(stages) &&
+                 mlirArrayAttrGetNumElements(stages) == count->nStages;
+  for (int32_t i = 0; i < count->nStages; ++i) {
+    MlirAttribute pair = planned ? mlirArrayAttrGetElement(stages, i) : (MlirAttribute){NULL};
+    if (!mlirAttributeIsNull(pair) && mlirAttributeIsADenseI64Array(pair)) {
+      count->stages[i].units = mlirDenseI64ArrayGetElement(pair, 0);
+    } else {
+      LayerCount layers = {0};
+      shardWalk(count->stages[i].func, "func.call", countLayer, &layers);
+      count->stages[i].units = layers.layers;
+    }
+  }
+}
+
+const ShardCount *shardCountCreate(MlirOperation module, ShardArena *arena) {
+  ShardCount *count = SHARD_ARENA_NEW(arena, ShardCount);
+  if (!shardMeshRead(module, arena, &count->mesh)) {
+    shardEmitError(module, "the module has no 'shard.grid': it is no sharded program");
+    return NULL;
+  }
+  count->ppAxis = shardMeshFindAxis(&count->mesh, "pp");
+  Counter counter = {.module = module,
+                     .arena = arena,
+                     .count = count,
+                     .functions = shardPointerMapCreate(arena, 64)};
+  if (mlirLogicalResultIsFailure(findStages(&counter)))
+    return NULL;
+  readSiteRows(&counter);
+  for (int32_t s = 0; s < count->nStages; ++s) {
+    FunctionWalk walk = {&counter, s, -1, 0};
+    walkFunction(&walk, count->stages[s].func);
+    count->stages[s].cost = walk.flops;
+  }
+  readUnits(&counter);
+  countArguments(&counter);
+  count->sites = counter.sites;
+  for (intptr_t i = 0; i < counter.nSites; ++i)
+    if (counter.sites[i].nCalls)
+      count->sites[count->nSites++] = counter.sites[i];
+  return count;
+}

@@ -1,0 +1,360 @@
+//===- Report.c - A sharded program's numbers as JSON and text ----*- C -*-===//
+// The form of the JSON is fixed by FORMATS, Report; keys are only added.
+//===----------------------------------------------------------------------===//
+#define _GNU_SOURCE
+#include "shard/Report.h"
+
+#include "Count.h"
+
+#include "mlir-c/BuiltinAttributes.h"
+#include "mlir-c/BuiltinTypes.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct ShardReport {
+  char *json, *text, *summary; // from malloc
+};
+
+//===----------------------------------------------------------------------===//
+// JSON
+//===----------------------------------------------------------------------===//
+
+static json_t *textJson(MlirStringRef text) {
+  json_t *json = json_stringn(text.data, text.length);
+  return json ? json : json_string("?"); // not UTF-8
+}
+
+static json_t *cTextJson(const char *text) {
+  return textJson(mlirStringRefCreateFromCString(text));
+}
+
+static void appendElement(MlirStringRef part, void *stream) {
+  fwrite(part.data, 1, part.length, stream);
+}
+
+static const char *elementTypeText(MlirType type, ShardArena *arena) {
+  char *text = NULL;
+  size_t length = 0;
+  FILE *stream = open_memstream(&text, &length);
+  if (!stream)
+    return "?";
+  bool shaped = mlirTypeIsAShaped(type);
+  mlirTypePrint(shaped ? mlirShapedTypeGetElementType(type) : type, appendElement, stream);
+  fclose(stream);
+  const char *copy = shardArenaCopyString(arena, text, length);
+  free(text);
+  return copy;
+}
+
+static json_t *shapeJson(MlirType type) {
+  json_t *shape = json_array();
+  if (mlirTypeIsARankedTensor(type))
+    for (intptr_t i = 0; i < mlirShapedTypeGetRank(type); ++i)
+      json_array_append_new(shape, json_integer(mlirShapedTypeGetDimSize(type, i)));
+  return shape;
+}
+
+// Nested arrays of strings and integers, arrays of integers, strings.
+static json_t *attributeJson(MlirAttribute attribute) {
+  if (mlirAttributeIsNull(attribute))
+    return json_null();
+  if (mlirAttributeIsAString(attribute))
+    return textJson(mlirStringAttrGetValue(attribute));
+  json_t *array = json_array();
+  if (mlirAttributeIsAArray(attribute))
+    for (intptr_t i = 0, n = mlirArrayAttrGetNumElements(attribute); i < n; ++i)
+      json_array_append_new(array, attributeJson(mlirArrayAttrGetElement(attribute, i)));
+  else if (mlirAttributeIsADenseI64Array(attribute))
+    for (intptr_t i = 0, n = mlirDenseArrayGetNumElements(attribute); i < n; ++i)
+      json_array_append_new(array, json_integer(mlirDenseI64ArrayGetElement(attribute, i)));
+  return array;
+}
+
+static json_t *stagesJson(const ShardCount *count) {
+  json_t *stages = json_array();
+  for (int32_t i = 0; i < count->nStages; ++i)
+    json_array_append_new(
+        stages, json_pack("{s:i, s:I, s:I, s:I}", "index", (int)i, "units",
+                          (json_int_t)count->stages[i].units, "cost",
+                          (json_int_t)count->stages[i].cost, "parameterBytes",
+                          (json_int_t)count->stages[i].weightBytes));
+  return stages;
+}
+
+static json_t *argumentsJson(const ShardCount *count, ShardArena *arena) {
+  json_t *arguments = json_array();
+  for (intptr_t i = 0; i < count->nArguments; ++i) {
+    const ShardCountArgument *argument = &count->arguments[i];
+    json_t *stages = json_array();
+    for (int32_t s = 0; s < count->nStages; ++s)
+      if (argument->inStage[s])
+        json_array_append_new(stages, json_integer(s));
+    json_array_append_new(
+        arguments,
+        json_pack("{s:I, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:I}", "index",
+                  (json_int_t)argument->index, "name", cTextJson(argument->name), "role",
+                  cTextJson(argument->role), "shape", shapeJson(argument->global), "type",
+                  elementTypeText(argument->global, arena), "view", attributeJson(argument->view),
+                  "sharding", attributeJson(argument->sharding), "stages", stages,
+                  "bytesPerDevice", (json_int_t)argument->bytesPerDevice));
+  }
+  return arguments;
+}
+
+static json_t *collectivesJson(const ShardCount *count, ShardArena *arena) {
+  json_t *collectives = json_array();
+  for (intptr_t i = 0; i < count->nSites; ++i) {
+    const ShardCountSite *site = &count->sites[i];
+    json_t *calls = json_array();
+    for (intptr_t k = 0; k < site->nCalls; ++k) {
+      const ShardCountCall *call = &site->calls[k];
+      json_array_append_new(
+          calls, json_pack("{s:I, s:o, s:o}", "stage", (json_int_t)call->stage, "layer",
+                           call->layer < 0 ? json_null() : json_integer(call->layer), "op",
+                           cTextJson(call->op)));
+    }
+    json_array_append_new(
+        collectives,
+        json_pack("{s:I, s:s, s:o, s:o, s:s, s:f, s:I, s:o, s:o, s:o}", "site",
+                  (json_int_t)site->site, "kind", site->kind, "axes", attributeJson(site->axes),
+                  "shape", shapeJson(site->type), "type", elementTypeText(site->type, arena),
+                  "bytes", site->bytes, "count", (json_int_t)site->nCalls, "cause",
+                  cTextJson(site->cause), "op", cTextJson(site->op), "calls", calls));
+  }
+  return collectives;
+}
+
+static json_t *devicesJson(const ShardCount *count) {
+  json_t *devices = json_array();
+  int64_t coordinates[SHARD_MAX_AXES];
+  for (int64_t rank = 0, n = shardMeshDeviceCount(&count->mesh); rank < n; ++rank) {
+    shardMeshCoordinates(&count->mesh, rank, coordinates);
+    json_t *coords = json_array();
+    for (int32_t a = 0; a < count->mesh.nAxes; ++a)
+      json_array_append_new(coords, json_integer(coordinates[a]));
+    int64_t stage = count->ppAxis < 0 ? 0 : coordinates[count->ppAxis];
+    json_array_append_new(
+        devices, json_pack("{s:I, s:o, s:I}", "rank", (json_int_t)rank, "coords", coords,
+                           "parameterBytes",
+                           (json_int_t)count->stages[stage].weightBytesPerDevice));
+  }
+  return devices;
+}
+
+static char *makeJson(const ShardCount *count, ShardArena *arena, intptr_t nWarnings,
+                      const char *const *warnings) {
+  json_t *axes = json_array(), *list = json_array();
+  for (int32_t a = 0; a < count->mesh.nAxes; ++a)
+    json_array_append_new(axes, json_pack("{s:s, s:I}", "name", count->mesh.names[a], "size",
+                                          (json_int_t)count->mesh.sizes[a]));
+  for (intptr_t i = 0; i < nWarnings; ++i)
+    json_array_append_new(list, cTextJson(warnings[i]));
+  json_t *root = json_pack(
+      "{s:i, s:{s:o, s:I}, s:o, s:o, s:o, s:o, s:o}", "version", 1, "mesh", "axes", axes, "devices",
+      (json_int_t)shardMeshDeviceCount(&count->mesh), "stages", stagesJson(count), "arguments",
+      argumentsJson(count, arena), "collectives", collectivesJson(count, arena), "devices",
+      devicesJson(count), "warnings", list);
+  char *text = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
+  json_decref(root);
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+static const char *bytesText(double bytes, ShardArena *arena) {
+  static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  int unit = 0;
+  while (bytes >= 10240 && unit < 4) {
+    bytes /= 1024;
+    ++unit;
+  }
+  if (unit && bytes < 100)
+    return shardArenaFormat(arena, "%.1f %s", bytes, units[unit]);
+  return shardArenaFormat(arena, "%.0f %s", bytes, units[unit]);
+}
+
+static const char *shapeText(MlirType type, ShardArena *arena) {
+  const char *text = "";
+  if (mlirTypeIsARankedTensor(type))
+    for (intptr_t i = 0; i < mlirShapedTypeGetRank(type); ++i)
+      text = shardArenaFormat(arena, "%s%" PRId64 "x", text, mlirShapedTypeGetDimSize(type, i));
+  return shardArenaFormat(arena, "%s%s", text, elementTypeText(type, arena));
+}
+
+static const char *axesText(MlirAttribute axes, ShardArena *arena) {
+  if (mlirAttributeIsNull(axes) || !mlirAttributeIsAArray(axes))
+    return "";
+  const char *text = "";
+  for (intptr_t i = 0, n = mlirArrayAttrGetNumElements(axes); i < n; ++i) {
+    MlirAttribute axis = mlirArrayAttrGetElement(axes, i);
+    if (!mlirAttributeIsAString(axis))
+      continue;
+    MlirStringRef name = mlirStringAttrGetValue(axis);
+    text = shardArenaFormat(arena, "%s%s%.*s", text, i ? "," : "", (int)name.length, name.data);
+  }
+  return text;
+}
+
+// "[tp] [] seen as 96x3x12x8", "whole"
+static const char *shardingText(const ShardCountArgument *argument, ShardArena *arena) {
+  MlirAttribute sharding = argument->sharding;
+  if (mlirAttributeIsNull(sharding) || !mlirAttributeIsAArray(sharding))
+    return "whole";
+  const char *text = "";
+  bool split = false;
+  for (intptr_t i = 0, n = mlirArrayAttrGetNumElements(sharding); i < n; ++i) {
+    MlirAttribute entry = mlirArrayAttrGetElement(sharding, i);
+    const char *axes = axesText(entry, arena);
+    split |= *axes != 0;
+    text = shardArenaFormat(arena, "%s%s[%s]", text, i ? " " : "", axes);
+  }
+  if (!split)
+    return "whole";
+  MlirAttribute view = argument->view;
+  if (mlirAttributeIsNull(view) || !mlirAttributeIsADenseI64Array(view))
+    return text;
+  text = shardArenaFormat(arena, "%s seen as ", text);
+  for (intptr_t i = 0, n = mlirDenseArrayGetNumElements(view); i < n; ++i)
+    text = shardArenaFormat(arena, "%s%s%" PRId64, text, i ? "x" : "",
+                            mlirDenseI64ArrayGetElement(view, i));
+  return text;
+}
+
+static void writeMesh(FILE *out, const ShardCount *count) {
+  fprintf(out, "mesh: ");
+  for (int32_t a = 0; a < count->mesh.nAxes; ++a)
+    fprintf(out, "%s%s=%" PRId64, a ? " " : "", count->mesh.names[a], count->mesh.sizes[a]);
+  fprintf(out, ", %" PRId64 " devices\n", shardMeshDeviceCount(&count->mesh));
+}
+
+static void writeStages(FILE *out, const ShardCount *count, ShardArena *arena) {
+  for (int32_t i = 0; i < count->nStages; ++i)
+    fprintf(out, "stage %d: %" PRId64 " units, %.3g contraction flops and %s of weights a rank\n",
+            i, count->stages[i].units, (double)count->stages[i].cost,
+            bytesText((double)count->stages[i].weightBytesPerDevice, arena));
+}
+
+// The collectives of one kind, cause and set of axes together.
+static void writeCauses(FILE *out, const ShardCount *count, ShardArena *arena) {
+  bool *done = SHARD_ARENA_ARRAY(arena, bool, count->nSites);
+  double total = 0;
+  for (intptr_t i = 0; i < count->nSites; ++i)
+    total += count->sites[i].bytes * (double)count->sites[i].nCalls;
+  fprintf(out, "collectives: %s sent by one rank a step, mean over ranks\n",
+          bytesText(total, arena));
+  for (intptr_t i = 0; i < count->nSites; ++i) {
+    if (done[i])
+      continue;
+    const ShardCountSite *first = &count->sites[i];
+    int64_t calls = 0;
+    double bytes = 0;
+    for (intptr_t k = i; k < count->nSites; ++k) {
+      const ShardCountSite *site = &count->sites[k];
+      if (strcmp(site->kind, first->kind) != 0 || strcmp(site->cause, first->cause) != 0 ||
+          !mlirAttributeEqual(site->axes, first->axes))
+        continue;
+      done[k] = true;
+      calls += site->nCalls;
+      bytes += site->bytes * (double)site->nCalls;
+    }
+    fprintf(out, "  %-14s %-5s x %-5" PRId64 " %10s  %s\n", first->kind,
+            axesText(first->axes, arena), calls, bytesText(bytes, arena), first->cause);
+  }
+}
+
+static void writeArguments(FILE *out, const ShardCount *count, ShardArena *arena) {
+  fprintf(out, "arguments: index, role, shape, layout, stages, bytes a rank, name\n");
+  for (intptr_t i = 0; i < count->nArguments; ++i) {
+    const ShardCountArgument *argument = &count->arguments[i];
+    const char *stages = "";
+    for (int32_t s = 0; s < count->nStages; ++s)
+      if (argument->inStage[s])
+        stages = shardArenaFormat(arena, "%s%s%d", stages, *stages ? "," : "", s);
+    fprintf(out, "  %4" PRId64 " %-6s %-18s %-28s %-5s %10s  %s\n", argument->index,
+            argument->role, shapeText(argument->global, arena), shardingText(argument, arena),
+            stages, bytesText((double)argument->bytesPerDevice, arena), argument->name);
+  }
+}
+
+static void writeSites(FILE *out, const ShardCount *count, ShardArena *arena) {
+  fprintf(out, "sites: number, kind, axes, local operand, calls, bytes a call, cause, op\n");
+  for (intptr_t i = 0; i < count->nSites; ++i) {
+    const ShardCountSite *site = &count->sites[i];
+    fprintf(out, "  %4" PRId64 " %-14s %-5s %-18s x %-4" PRIdPTR " %10s  %s; %s\n", site->site,
+            site->kind, axesText(site->axes, arena), shapeText(site->type, arena), site->nCalls,
+            bytesText(site->bytes, arena), site->cause, site->op);
+  }
+}
+
+static char *makeText(const ShardCount *count, ShardArena *arena, bool everything,
+                      intptr_t nWarnings, const char *const *warnings) {
+  char *text = NULL;
+  size_t length = 0;
+  FILE *out = open_memstream(&text, &length);
+  if (!out)
+    return NULL;
+  writeMesh(out, count);
+  enum { maxStagesOnScreen = 16 };
+  if (everything || count->nStages <= maxStagesOnScreen) {
+    writeStages(out, count, arena);
+  } else {
+    int64_t least = INT64_MAX, most = 0;
+    for (int32_t i = 0; i < count->nStages; ++i) {
+      int64_t bytes = count->stages[i].weightBytesPerDevice;
+      least = bytes < least ? bytes : least;
+      most = bytes > most ? bytes : most;
+    }
+    fprintf(out, "%d stages, %s to %s of weights a rank\n", count->nStages,
+            bytesText((double)least, arena), bytesText((double)most, arena));
+  }
+  writeCauses(out, count, arena);
+  if (everything) {
+    writeSites(out, count, arena);
+    writeArguments(out, count, arena);
+  }
+  for (intptr_t i = 0; i < nWarnings; ++i)
+    fprintf(out, "warning: %s\n", warnings[i]);
+  fclose(out);
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// The object
+//===----------------------------------------------------------------------===//
+
+ShardReport *shardReportCreate(MlirOperation module, intptr_t nWarnings,
+                               const char *const *warnings) {
+  ShardArena *arena = shardArenaCreate();
+  const ShardCount *count = shardCountCreate(module, arena);
+  ShardReport *report = count ? calloc(1, sizeof *report) : NULL;
+  if (report) {
+    report->json = makeJson(count, arena, nWarnings, warnings);
+    report->text = makeText(count, arena, true, nWarnings, warnings);
+    report->summary = makeText(count, arena, false, nWarnings, warnings);
+  }
+  shardArenaDestroy(arena);
+  return report;
+}
+
+void shardReportDestroy(ShardReport *report) {
+  if (!report)
+    return;
+  free(report->json);
+  free(report->text);
+  free(report->summary);
+  free(report);
+}
+
+static MlirStringRef asText(const char *text) {
+  return text ? mlirStringRefCreateFromCString(text) : mlirStringRefCreate("", 0);
+}
+
+MlirStringRef shardReportGetJson(ShardReport *report) { return asText(report->json); }
+MlirStringRef shardReportGetText(ShardReport *report) { return asText(report->text); }
+MlirStringRef shardReportGetSummary(ShardReport *report) { return asText(report->summary); }

@@ -1,0 +1,101 @@
+//===- OutputFile.c - An output that is whole or not there --------*- C -*-===//
+#define _GNU_SOURCE
+#include "OutputFile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool fail(char *message, size_t messageBytes, const char *path, int error) {
+  snprintf(message, messageBytes, "cannot write '%s': %s", path, strerror(error));
+  return false;
+}
+
+static void release(ShardOutputFile *file) {
+  free(file->path);
+  free(file->tempPath);
+  *file = (ShardOutputFile){0};
+}
+
+static mode_t newFileMode(void) {
+  mode_t mask = umask(0);
+  umask(mask);
+  return 0666 & ~mask;
+}
+
+bool shardOutputFileOpen(const char *path, ShardOutputFile *out, char *message,
+                         size_t messageBytes) {
+  *out = (ShardOutputFile){0};
+  if (strcmp(path, "-") == 0) {
+    *out = (ShardOutputFile){.stream = stdout, .path = strdup(path)};
+    return out->path || fail(message, messageBytes, path, ENOMEM);
+  }
+  struct stat status;
+  bool exists = stat(path, &status) == 0;
+  if (!*path || (exists && S_ISDIR(status.st_mode)))
+    return fail(message, messageBytes, path, *path ? EISDIR : ENOENT);
+  if (exists && access(path, W_OK) != 0)
+    return fail(message, messageBytes, path, errno);
+  out->path = strdup(path);
+  int fd = -1;
+  if (exists && !S_ISREG(status.st_mode)) {
+    fd = open(path, O_WRONLY | O_CLOEXEC);
+  } else if (out->path) {
+    // A symbolic link stays one: the file that it names is replaced.
+    char *target = exists ? realpath(path, NULL) : NULL;
+    const char *place = target ? target : path;
+    if (asprintf(&out->tempPath, "%s.XXXXXX", place) < 0)
+      out->tempPath = NULL;
+    if (target) {
+      free(out->path);
+      out->path = target;
+    }
+    if (out->tempPath) {
+      fd = mkostemp(out->tempPath, O_CLOEXEC);
+      if (fd >= 0)
+        (void)!fchmod(fd, exists ? status.st_mode & 07777 : newFileMode());
+    }
+  }
+  int error = errno;
+  out->stream = fd >= 0 ? fdopen(fd, "w") : NULL;
+  if (out->stream)
+    return true;
+  if (fd >= 0)
+    close(fd);
+  if (fd >= 0 && out->tempPath)
+    unlink(out->tempPath);
+  release(out);
+  return fail(message, messageBytes, path, error);
+}
+
+bool shardOutputFileCommit(ShardOutputFile *file, char *message, size_t messageBytes) {
+  errno = 0;
+  bool ok = fflush(file->stream) == 0 && !ferror(file->stream);
+  int error = errno ? errno : EIO;
+  if (file->stream != stdout && fclose(file->stream) != 0 && ok) {
+    ok = false;
+    error = errno;
+  }
+  if (ok && file->tempPath && rename(file->tempPath, file->path) != 0) {
+    ok = false;
+    error = errno;
+  }
+  if (!ok) {
+    if (file->tempPath)
+      unlink(file->tempPath);
+    fail(message, messageBytes, file->path, error);
+  }
+  release(file);
+  return ok;
+}
+
+void shardOutputFileAbandon(ShardOutputFile *file) {
+  if (file->stream && file->stream != stdout)
+    fclose(file->stream);
+  if (file->tempPath)
+    unlink(file->tempPath);
+  release(file);
+}

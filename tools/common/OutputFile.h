@@ -1,0 +1,25 @@
+//===- OutputFile.h - An output that is whole or not there --------*- C -*-===//
+#ifndef SHARD_COMMON_OUTPUTFILE_H
+#define SHARD_COMMON_OUTPUTFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/// A file being written. It takes its place under `path` only when committed.
+typedef struct ShardOutputFile {
+  FILE *stream;   // to write to; null when closed
+  char *path;     // as given; "-" is standard output
+  char *tempPath; // where the bytes go until the commit; null when they go straight to `path`
+} ShardOutputFile;
+
+/// Opens a temporary neighbour of `path`; standard output for "-"; devices and pipes directly.
+/// False: "cannot write 'x': Permission denied" in `message`, cut to messageBytes; nothing is left.
+bool shardOutputFileOpen(const char *path, ShardOutputFile *out, char *message,
+                         size_t messageBytes);
+/// Closes the file and puts it in place. False: `message`; nothing is left. Releases `file`.
+bool shardOutputFileCommit(ShardOutputFile *file, char *message, size_t messageBytes);
+/// Closes and removes what was written. Empty is fine.
+void shardOutputFileAbandon(ShardOutputFile *file);
+
+#endif // SHARD_COMMON_OUTPUTFILE_H

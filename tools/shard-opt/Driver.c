@@ -1,0 +1,328 @@
+//===- Driver.c - shard-opt --auto-shard --------------------------*- C -*-===//
+#define _GNU_SOURCE
+#include "Driver.h"
+
+#include "../common/InputFile.h"
+#include "../common/OutputFile.h"
+
+#include "shard/Emit.h"
+#include "shard/Pipelines.h"
+#include "shard/Report.h"
+
+#include "mlir-c/IR.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef struct Driver {
+  const ShardOptOptions *options;
+  MlirContext context;
+  MlirModule module;
+  bool failed; // an error has been printed
+  ShardReport *report;
+  char *annotations; // text for --dump-annotations; null until the pass has run
+  size_t nWarnings;
+  char **warnings;
+  // Progress on a terminal.
+  bool showsProgress, lineOpen;
+  struct timespec start;
+} Driver;
+
+static void clearProgress(Driver *driver) {
+  if (driver->lineOpen)
+    fputs("\r\033[K", stderr);
+  driver->lineOpen = false;
+}
+
+__attribute__((format(printf, 2, 3))) static bool fail(Driver *driver, const char *format, ...) {
+  if (driver->failed) // one error a failure
+    return false;
+  driver->failed = true;
+  clearProgress(driver);
+  va_list arguments;
+  va_start(arguments, format);
+  fputs("shard-opt: error: ", stderr);
+  vfprintf(stderr, format, arguments);
+  fputc('\n', stderr);
+  va_end(arguments);
+  return false;
+}
+
+static void printPart(MlirStringRef text, void *stream) {
+  fwrite(text.data, 1, text.length, stream);
+}
+
+static void keepWarning(Driver *driver, MlirDiagnostic diagnostic) {
+  char *text = NULL;
+  size_t length = 0;
+  FILE *stream = open_memstream(&text, &length);
+  if (!stream)
+    return;
+  mlirDiagnosticPrint(diagnostic, printPart, stream);
+  fclose(stream);
+  char **grown = realloc(driver->warnings, (driver->nWarnings + 1) * sizeof *grown);
+  if (!grown) {
+    free(text);
+    return;
+  }
+  driver->warnings = grown;
+  driver->warnings[driver->nWarnings++] = text;
+}
+
+static MlirLogicalResult printDiagnostic(MlirDiagnostic diagnostic, void *user) {
+  Driver *driver = user;
+  MlirDiagnosticSeverity severity = mlirDiagnosticGetSeverity(diagnostic);
+  if (severity == MlirDiagnosticError ? driver->failed : driver->options->quiet)
+    return mlirLogicalResultSuccess();
+  driver->failed |= severity == MlirDiagnosticError;
+  if (severity == MlirDiagnosticWarning)
+    keepWarning(driver, diagnostic);
+  clearProgress(driver);
+  shardDiagnosticFormat(diagnostic, "shard-opt", printPart, stderr);
+  return mlirLogicalResultSuccess();
+}
+
+static void showProgress(void *user, const char *pass, intptr_t index, intptr_t count) {
+  Driver *driver = user;
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  if (!driver->showsProgress || now.tv_sec - driver->start.tv_sec < 1)
+    return;
+  fprintf(stderr, "\r\033[K[%d/%d] %s", (int)index + 1, (int)count, pass);
+  fflush(stderr);
+  driver->lineOpen = true;
+}
+
+static void inspectModule(void *user, const char *pass, MlirOperation module) {
+  Driver *driver = user;
+  if (strcmp(pass, "shard-spmdize") == 0)
+    driver->report = shardReportCreate(module, (intptr_t)driver->nWarnings,
+                                       (const char *const *)driver->warnings);
+}
+
+//===----------------------------------------------------------------------===//
+// Outputs
+//===----------------------------------------------------------------------===//
+
+static bool writeText(Driver *driver, const char *path, MlirStringRef text) {
+  ShardOutputFile file;
+  char message[512];
+  if (!shardOutputFileOpen(path, &file, message, sizeof message))
+    return fail(driver, "%s", message);
+  fwrite(text.data, 1, text.length, file.stream);
+  return shardOutputFileCommit(&file, message, sizeof message) || fail(driver, "%s", message);
+}
+
+static void printModule(Driver *driver, FILE *stream) {
+  const ShardOptOptions *options = driver->options;
+  MlirOperation op = mlirModuleGetOperation(driver->module);
+  if (options->bytecode) {
+    mlirOperationWriteBytecode(op, printPart, stream);
+    return;
+  }
+  MlirOpPrintingFlags flags = mlirOpPrintingFlagsCreate();
+  mlirOpPrintingFlagsAssumeVerified(flags); // the pipeline has verified it
+  // What goes on from a stop still names the lines of the model in its messages and reports.
+  if (options->debugInfo || options->stopAfter)
+    mlirOpPrintingFlagsEnableDebugInfo(flags, /*enable=*/true, /*prettyForm=*/false);
+  mlirOperationPrintWithFlags(op, flags, printPart, stream);
+  mlirOpPrintingFlagsDestroy(flags);
+  fputc('\n', stream);
+}
+
+static bool writeReports(Driver *driver) {
+  const ShardOptOptions *options = driver->options;
+  for (int i = 0; i < options->nReports; ++i) {
+    const char *path = options->reports[i];
+    size_t length = strlen(path);
+    bool json = length > 5 && strcmp(path + length - 5, ".json") == 0;
+    if (!writeText(driver, path,
+                   json ? shardReportGetJson(driver->report) : shardReportGetText(driver->report)))
+      return false;
+  }
+  return true;
+}
+
+// Emits to a file of that name, or to standard output.
+static bool emitCode(Driver *driver) {
+  const ShardOptOptions *options = driver->options;
+#ifdef SHARD_HAS_EMIT
+  MlirOperation op = mlirModuleGetOperation(driver->module);
+  if (options->emit == SHARD_OPT_EMIT_OBJECT)
+    return mlirLogicalResultIsSuccess(shardEmitObject(op, options->mcpu, options->output));
+  if (options->emit == SHARD_OPT_EMIT_SHARED)
+    return mlirLogicalResultIsSuccess(shardEmitShared(op, options->mcpu, options->output));
+#endif
+  ShardOutputFile file;
+  char message[512];
+  if (!shardOutputFileOpen(options->output, &file, message, sizeof message))
+    return fail(driver, "%s", message);
+  if (options->emit == SHARD_OPT_EMIT_MLIR) {
+    printModule(driver, file.stream);
+#ifdef SHARD_HAS_EMIT
+  } else if (mlirLogicalResultIsFailure(shardEmitLLVM(op, options->mcpu, printPart, file.stream))) {
+    shardOutputFileAbandon(&file);
+    return false;
+#endif
+  }
+  return shardOutputFileCommit(&file, message, sizeof message) || fail(driver, "%s", message);
+}
+
+// Nothing long runs before an output that cannot be written.
+static bool checkWritable(Driver *driver, const char *path) {
+  ShardOutputFile file;
+  char message[512];
+  if (strcmp(path, "-") == 0)
+    return true;
+  if (!shardOutputFileOpen(path, &file, message, sizeof message))
+    return fail(driver, "%s", message);
+  shardOutputFileAbandon(&file);
+  return true;
+}
+
+static bool samePath(const char *a, const char *b) {
+  return a && b && strcmp(a, "-") != 0 && strcmp(a, b) == 0;
+}
+
+static bool checkStopAfter(Driver *driver, const char *pass) {
+  char names[512] = "";
+  size_t length = 0;
+  for (intptr_t i = 0; i < shardPipelineGetPassCount(); ++i) {
+    const char *name = shardPipelineGetPass(i);
+    if (strcmp(name, pass) == 0)
+      return true;
+    length += (size_t)snprintf(names + length, sizeof names - length, "%s'%s'", i ? ", " : "", name);
+    if (length >= sizeof names)
+      break;
+  }
+  return fail(driver, "'--stop-after=%s': no such pass; the passes are %s", pass, names);
+}
+
+static bool checkOptions(Driver *driver) {
+  const ShardOptOptions *options = driver->options;
+  char message[512];
+  if (options->degrees &&
+      !shardPipelineCheckDegrees(options->degrees, message, sizeof message))
+    return fail(driver, "'--auto-shard=%s': %s", options->degrees, message);
+  if (options->stopAfter && !checkStopAfter(driver, options->stopAfter))
+    return false;
+  bool code = options->emit != SHARD_OPT_EMIT_MLIR;
+  if (code && options->stopAfter)
+    return fail(driver, "'--stop-after' prints MLIR; it does not go with --emit=%s",
+                options->emit == SHARD_OPT_EMIT_LLVM ? "llvm" : "object or shared");
+  if (code && options->stage >= 0)
+    return fail(driver, "'--stage' prints MLIR; one shared object holds all stages");
+  if (code && options->bytecode)
+    return fail(driver, "'--emit-bytecode' goes with --emit=mlir only");
+  bool binary = options->emit == SHARD_OPT_EMIT_OBJECT || options->emit == SHARD_OPT_EMIT_SHARED;
+  if (binary && strcmp(options->output, "-") == 0)
+    return fail(driver, "an object needs a file: -o FILE");
+  for (int i = 0; i < options->nReports; ++i)
+    if (samePath(options->reports[i], options->output))
+      return fail(driver, "'%s' is both the output and a report", options->output);
+  if (samePath(options->dumpAnnotations, options->output))
+    return fail(driver, "'%s' is both the output and the annotations", options->output);
+  bool ok = checkWritable(driver, options->output);
+  for (int i = 0; ok && i < options->nReports; ++i)
+    ok = checkWritable(driver, options->reports[i]);
+  return ok && (!options->dumpAnnotations || checkWritable(driver, options->dumpAnnotations));
+}
+
+static bool run(Driver *driver) {
+  const ShardOptOptions *options = driver->options;
+  if (!checkOptions(driver))
+    return false;
+  shardOptWarnTerminal(options->input);
+  driver->module = shardModuleParseFile(driver->context, options->input);
+  if (mlirModuleIsNull(driver->module))
+    return false;
+  MlirOperation op = mlirModuleGetOperation(driver->module);
+  const char *stage = shardModuleGetStage(op);
+  if (stage && options->degrees &&
+      (strcmp(stage, "shard-spmdize") == 0 || strcmp(stage, "shard-lower-cpu") == 0))
+    return fail(driver, "'%s' is sharded already (it comes from after '%s'); leave --auto-shard out",
+                options->input, stage);
+  if (stage && strcmp(stage, "shard-spmdize") == 0)
+    inspectModule(driver, stage, op);
+
+  bool runsPasses = options->degrees || stage;
+  if (runsPasses) {
+    ShardPipelineOptions pipeline = shardPipelineOptionsGetDefault();
+    pipeline.degrees = options->degrees;
+    pipeline.function = options->function;
+    pipeline.argsFile = options->args;
+    pipeline.annotations = options->annotations;
+    pipeline.dims = options->dims;
+    pipeline.splitResults = options->splitResults;
+    pipeline.lower = options->emit != SHARD_OPT_EMIT_MLIR;
+    pipeline.mcpu = options->mcpu;
+    pipeline.stopAfter = options->stopAfter;
+    pipeline.verifyEach = options->verifyEach;
+    pipeline.progress = showProgress;
+    pipeline.inspect = inspectModule;
+    pipeline.userData = driver;
+    if (mlirLogicalResultIsFailure(shardPipelineRun(op, &pipeline)))
+      return false;
+  } else if (!options->extractWeights) {
+    return fail(driver, "'%s' is not sharded, and no --auto-shard=LIST says how",
+                options->input);
+  }
+  clearProgress(driver);
+  if (driver->failed) // a report that could not be made
+    return false;
+  if (options->nReports && !driver->report)
+    return fail(driver, "'--report' needs the sharded program: %s",
+                options->stopAfter ? "--stop-after ends before 'shard-spmdize'"
+                                   : "the input is lowered already");
+  if (options->stage >= 0 &&
+      mlirLogicalResultIsFailure(shardModuleKeepStage(op, options->stage)))
+    return false;
+  if (!writeReports(driver) || !emitCode(driver))
+    return false;
+  if (driver->report && options->outputGiven && !options->quiet) {
+    MlirStringRef summary = shardReportGetSummary(driver->report);
+    fwrite(summary.data, 1, summary.length, stderr);
+    fprintf(stderr, "next: shard-run %s --check=%s\n", options->output, options->input);
+  }
+  return true;
+}
+
+int shardOptDrive(const ShardOptOptions *options) {
+  Driver driver = {.options = options,
+                   .showsProgress = !options->quiet && isatty(STDERR_FILENO)};
+  clock_gettime(CLOCK_MONOTONIC, &driver.start);
+  driver.context = mlirContextCreateWithThreading(false);
+  mlirContextAttachDiagnosticHandler(driver.context, printDiagnostic, &driver, NULL);
+  shardContextPrepare(driver.context);
+  bool ok = run(&driver);
+  if (!ok && !driver.failed) // a failure that nobody explained is a fault of ours, but not silent
+    fail(&driver, "internal error: a step failed without saying why");
+  // The process ends: only what others see is put away. Destroying a large module takes as long as
+  // parsing a tenth of it.
+  fflush(stdout);
+  shardReportDestroy(driver.report);
+  for (size_t i = 0; i < driver.nWarnings; ++i)
+    free(driver.warnings[i]);
+  free(driver.warnings);
+  free(driver.annotations);
+#if defined(__SANITIZE_ADDRESS__)
+  if (!mlirModuleIsNull(driver.module))
+    mlirModuleDestroy(driver.module);
+  mlirContextDestroy(driver.context);
+#endif
+  return ok ? 0 : 1;
+}
+
+bool shardOptInputIsStopped(const char *path) {
+  ShardInputFile file;
+  char message[16];
+  if (!shardInputFileRead(path, &file, message, sizeof message))
+    return false;
+  bool found = memmem(file.bytes, file.sizeBytes, "spmd.after", strlen("spmd.after")) != NULL;
+  shardInputFileRelease(&file);
+  return found;
+}

@@ -1,0 +1,51 @@
+//===- Options.h - The command line of shard-opt ------------------*- C -*-===//
+#ifndef SHARD_OPT_OPTIONS_H
+#define SHARD_OPT_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum ShardOptEmit {
+  SHARD_OPT_EMIT_MLIR,
+  SHARD_OPT_EMIT_LLVM,
+  SHARD_OPT_EMIT_OBJECT,
+  SHARD_OPT_EMIT_SHARED
+} ShardOptEmit;
+
+/// What the command line asks for. Texts point into argv or into `storage`.
+typedef struct ShardOptOptions {
+  const char *input;  // "-" by default
+  const char *output; // "-" by default
+  bool outputGiven;
+  const char *degrees; // null: no --auto-shard; "auto" when it has no value
+  const char *function, *args, *annotations, *dumpAnnotations, *extractWeights;
+  const char *stopAfter, *mcpu;
+  char *dims; // all of --dim, separated by commas; owned
+  bool splitResults, resultsGiven, quiet, debugInfo, bytecode, verifyEach;
+  ShardOptEmit emit;
+  bool emitGiven;
+  int64_t stage; // -1: all
+  int nReports;
+  const char **reports; // [nReports], owned
+  // Options that are mlir-opt's business, and how many of `rest` they are; `rest` holds files too,
+  // because an option's value may stand apart from it.
+  int nForeign, nRest;
+  char **rest;     // [nRest], owned; elements point into argv
+  int degreesPlace; // how many of `rest` stand before --auto-shard
+  bool help, version, listPasses;
+  const char *needsDriver; // an option that mlir-opt's part cannot serve, as written; null: none
+} ShardOptOptions;
+
+/// Reads the command line. False after one error on stderr.
+bool shardOptOptionsParse(int argc, char **argv, ShardOptOptions *out);
+void shardOptOptionsRelease(ShardOptOptions *options);
+
+void shardOptPrintHelp(void);
+void shardOptPrintVersion(void);
+void shardOptPrintPasses(void);
+/// One error for a text of LLVM's option parser ("shard-opt: Unknown command line argument ...").
+void shardOptPrintOptionError(const char *text);
+/// On a terminal, says that input is expected there when `input` is "-".
+void shardOptWarnTerminal(const char *input);
+
+#endif // SHARD_OPT_OPTIONS_H
