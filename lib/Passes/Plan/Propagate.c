@@ -21,6 +21,8 @@ typedef struct Propagation {
   ShardMesh mesh;
   ShardSharding **shardings; // [values]
   ShardSharding **arguments; // [entry arguments] given
+  ShardSharding **results;   // [entry results] the user's, or null
+  ShardSharding **pinned;    // [values] the user's, or null
 } Propagation;
 
 /// State of a value along one axis under a sharding.
@@ -56,6 +58,68 @@ static MlirLogicalResult readArguments(Propagation *p) {
       return mlirLogicalResultFailure();
   }
   return mlirLogicalResultSuccess();
+}
+
+/// The user's annotations of results and of ops (those that a file of annotations or shard.shard put
+/// there): fixed points.
+static MlirLogicalResult readPins(Propagation *p) {
+  const ShardRules *rules = p->model->rules;
+  const ShardFunctionInfo *entry = &rules->functions[p->model->entry];
+  p->pinned = SHARD_ARENA_ARRAY(p->arena, ShardSharding *, rules->nValues ? rules->nValues : 1);
+  p->results = SHARD_ARENA_ARRAY(p->arena, ShardSharding *, entry->nResults ? entry->nResults : 1);
+  for (int32_t v = 0; v < rules->nValues; ++v) {
+    const ShardValueInfo *value = &rules->values[v];
+    if (value->definition < 0)
+      continue;
+    MlirOperation op = rules->functions[value->function].ops[value->definition].op;
+    MlirAttribute list = shardOpGetAttribute(op, "spmd.sharding");
+    MlirAttribute views = shardOpGetAttribute(op, "spmd.view");
+    if (!list.ptr || !mlirAttributeIsAArray(list) || value->number >= mlirArrayAttrGetNumElements(list))
+      continue;
+    MlirAttribute view = {NULL};
+    if (views.ptr && mlirAttributeIsAArray(views) && value->number < mlirArrayAttrGetNumElements(views) &&
+        mlirAttributeIsADenseI64Array(mlirArrayAttrGetElement(views, value->number)))
+      view = mlirArrayAttrGetElement(views, value->number);
+    p->pinned[v] = shardShardingFromAttributes(
+        &p->mesh, mlirOperationGetLocation(op), value->type, value->nAtoms, value->atoms,
+        mlirArrayAttrGetElement(list, value->number), view, (MlirAttribute){NULL}, p->arena);
+    if (!p->pinned[v])
+      return mlirLogicalResultFailure();
+  }
+  const ShardOpRule *ret = &entry->ops[entry->nOps - 1];
+  for (int32_t r = 0; r < ret->nOperands; ++r) {
+    int32_t number = ret->operands[r].operandIndex;
+    MlirAttribute sharding = shardFuncGetResultAttribute(entry->func, number, "spmd.sharding");
+    if (!sharding.ptr)
+      continue;
+    const ShardValueInfo *value = &rules->values[ret->operands[r].value];
+    p->results[number] = shardShardingFromAttributes(
+        &p->mesh, mlirOperationGetLocation(entry->func), value->type, value->nAtoms, value->atoms, sharding,
+        shardFuncGetResultAttribute(entry->func, number, "spmd.view"), (MlirAttribute){NULL}, p->arena);
+    if (!p->results[number])
+      return mlirLogicalResultFailure();
+  }
+  return mlirLogicalResultSuccess();
+}
+
+/// The pins along one axis, as Solve wants them; null when there are none.
+static const int8_t *const *pinsAlong(Propagation *p, int32_t axis) {
+  enum { FREE = -128 };
+  const ShardRules *rules = p->model->rules;
+  int8_t **pins = SHARD_ARENA_ARRAY(p->arena, int8_t *, rules->nFunctions);
+  bool any = false;
+  for (int32_t f = 0; f < rules->nFunctions; ++f) {
+    int32_t n = shardFunctionValueCount(rules, f);
+    pins[f] = SHARD_ARENA_ARRAY(p->arena, int8_t, n ? n : 1);
+    memset(pins[f], FREE, (size_t)n);
+  }
+  for (int32_t v = 0; v < rules->nValues; ++v)
+    if (p->pinned[v]) {
+      int32_t f = rules->values[v].function;
+      pins[f][v - shardFunctionFirstValue(rules, f)] = stateAlong(p->pinned[v], axis);
+      any = true;
+    }
+  return any ? (const int8_t *const *)pins : NULL;
 }
 
 /// Gives a function that is used under two signatures along an axis a clone for the second one.
@@ -118,11 +182,13 @@ static MlirLogicalResult solveAxes(Propagation *p, bool wholeResults, bool *outA
     int8_t *seeds = SHARD_ARENA_ARRAY(p->arena, int8_t, entry->nArguments ? entry->nArguments : 1);
     for (int32_t a = 0; a < entry->nArguments; ++a)
       seeds[a] = p->arguments[a] ? stateAlong(p->arguments[a], axis) : SHARD_STATE_WHOLE;
-    int8_t *whole = SHARD_ARENA_ARRAY(p->arena, int8_t, entry->nResults ? entry->nResults : 1);
-    memset(whole, SHARD_STATE_WHOLE, (size_t)entry->nResults);
+    int8_t *wanted = SHARD_ARENA_ARRAY(p->arena, int8_t, entry->nResults ? entry->nResults : 1);
+    for (int32_t r = 0; r < entry->nResults; ++r)
+      wanted[r] = p->results[r] ? stateAlong(p->results[r], axis)
+                  : wholeResults ? SHARD_STATE_WHOLE : SHARD_STATE_AS_PRODUCED;
     ShardAxisProblem problem = {.rules = rules, .size = p->mesh.sizes[axis], .used = used,
                                 .entry = model->entry, .entryArguments = seeds,
-                                .entryResults = wholeResults ? whole : NULL,
+                                .entryResults = wanted, .pinned = pinsAlong(p, axis),
                                 .weight = model->weight, .layer = model->layer};
     ShardAxisSolution *solution = shardAxisSolve(&problem, p->arena);
     if (specialise(p, solution)) {
@@ -199,7 +265,10 @@ static void writeFunction(Propagation *p, int32_t f, bool wholeResults) {
     const ShardValueInfo *value = &rules->values[ret->operands[r].value];
     ShardSharding *sharding = shardShardingCopy(p->arena, p->shardings[ret->operands[r].value]);
     memset(sharding->partial, 0, sizeof(sharding->partial));
-    if (f == p->model->entry && wholeResults)
+    int32_t number = ret->operands[r].operandIndex;
+    if (f == p->model->entry && p->results[number])
+      sharding = p->results[number];
+    else if (f == p->model->entry && wholeResults)
       memset(sharding->atoms, 0, (size_t)sharding->nAtoms * sizeof(ShardAxisList));
     MlirAttribute text, view, partial;
     shardShardingToAttributes(&p->mesh, context, value->type, value->nAtoms, value->atoms, sharding, &text,
@@ -222,6 +291,8 @@ static MlirLogicalResult runPropagate(ShardPassRun *run) {
       shardEmitError(run->op, "no shard.grid; run shard-plan first");
     else if ((p.model = shardModelCreate(run->op, arena)))
       result = readArguments(&p);
+    if (mlirLogicalResultIsSuccess(result))
+      result = readPins(&p);
     if (mlirLogicalResultIsSuccess(result))
       result = solveAxes(&p, whole, &again);
     if (mlirLogicalResultIsSuccess(result) && !again)

@@ -137,7 +137,8 @@ static int8_t demandUnder(const ShardRules *rules, int32_t first, const int8_t *
 
 static int8_t returnDemand(const ShardAxisProblem *problem, const ShardInstance *instance,
                            int32_t operand, int8_t state) {
-  if (instance->function == problem->entry && problem->entryResults)
+  if (instance->function == problem->entry && problem->entryResults &&
+      problem->entryResults[operand] != SHARD_STATE_AS_PRODUCED)
     return problem->entryResults[operand];
   return state == SHARD_STATE_PARTIAL ? SHARD_STATE_WHOLE : state;
 }
@@ -233,10 +234,12 @@ static void forwardCall(Solver *s, Frame *frame, int32_t op) {
         instance->results[rule->results[r].operandIndex];
 }
 
-typedef struct OptionCost {
-  int8_t choice;
-  ShardCost cost;
-} OptionCost;
+/// What the user wants an op's first result to be along this axis, or FREE.
+static int8_t pinnedState(const Solver *s, int32_t function, const ShardOpRule *rule) {
+  if (!s->problem->pinned || rule->nResults == 0)
+    return FREE;
+  return s->problem->pinned[function][rule->results[0].value - s->tables[function].first];
+}
 
 static ShardCost optionCost(const Solver *s, const Frame *frame, int32_t op, int8_t choice) {
   const ShardOpRule *rule = &frame->info->ops[op];
@@ -321,6 +324,22 @@ static void forwardOp(Solver *s, Frame *frame, int32_t op) {
   if (pass)
     options[nOptions++] = SHARD_CHOICE_PASS;
   options[nOptions++] = SHARD_CHOICE_NONE;
+
+  // A user's annotation is a fixed point: its factor, or whole (a sum may be resolved after the op).
+  int8_t fixed = pinnedState(s, frame->function, rule);
+  if (fixed != FREE) {
+    int32_t kept = 0;
+    int32_t factor = fixed >= 0 ? rule->results[0].factors[fixed] : -1;
+    for (int32_t k = 0; k < nOptions; ++k)
+      if (fixed < 0 && options[k] != SHARD_CHOICE_PASS &&
+          (options[k] == SHARD_CHOICE_NONE || rule->factors[options[k]].kind != SHARD_FACTOR_PARALLEL))
+        options[kept++] = options[k];
+    if (factor >= 0 && rule->factors[factor].kind == SHARD_FACTOR_PARALLEL &&
+        splittable(s, frame->function, op, factor))
+      options[kept++] = (int8_t)factor;
+    if (kept)
+      nOptions = kept, passDefault = false, interesting &= kept > 1;
+  }
 
   int8_t choice = SHARD_CHOICE_NONE;
   int8_t forced = frame->forced ? frame->forced[op] : FREE;
@@ -507,7 +526,7 @@ static ShardCost evaluate(Solver *s, Frame *frame, const int8_t *arguments) {
     const ShardOpRule *rule = &info->ops[o];
     if (rule->form == SHARD_OP_CALL || rule->form == SHARD_OP_RETURN || rule->form == SHARD_OP_WHOLE)
       continue;
-    if (frame->forced && frame->forced[o] != FREE)
+    if ((frame->forced && frame->forced[o] != FREE) || pinnedState(s, frame->function, rule) != FREE)
       continue;
     if (!sinkOp(s, frame, o))
       raiseOp(s, frame, o);

@@ -11,7 +11,7 @@
 #include "../Analysis/Rules.h"
 
 /// State of a value along one axis: an atom's number, or one of these.
-enum { SHARD_STATE_WHOLE = -1, SHARD_STATE_PARTIAL = -2 };
+enum { SHARD_STATE_WHOLE = -1, SHARD_STATE_PARTIAL = -2, SHARD_STATE_AS_PRODUCED = -3 };
 /// Choice of an op along one axis: a factor's number, or one of these.
 enum { SHARD_CHOICE_NONE = -1, SHARD_CHOICE_PASS = -2 };
 
@@ -41,10 +41,10 @@ typedef struct ShardAxisProblem {
   const ShardRules *rules;
   int64_t size;                  // ranks along the axis
   int64_t **used;                // [function][flat factor] product of earlier axes' sizes
-  const int8_t *const *pinned;   // [function] states that ops must produce (user), or null; -128 free
+  const int8_t *const *pinned;   // [function][its values] states that ops must produce (user); -128 free; null: none
   int32_t entry;                 // function
   const int8_t *entryArguments;  // [nArguments] states
-  const int8_t *entryResults;    // [nResults] wanted state, or null: as produced (partial resolved)
+  const int8_t *entryResults;    // [nResults] wanted states (AS_PRODUCED: partial resolved); null: all as produced
   const uint8_t *weight;         // [values] derived from weights only: never gathered
   const uint8_t *layer;          // [functions] called as a layer: a full-size residual is not made partial first
 } ShardAxisProblem;

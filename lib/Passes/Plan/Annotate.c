@@ -1,0 +1,431 @@
+//===- Annotate.c - Apply a file of annotations -------------------*- C -*-===//
+// Reads: the entry's argument names, locations. Writes: spmd.role, spmd.dims, spmd.view and
+// spmd.sharding on arguments, results and ops, as fixed points for the plan. Fails: a pattern that
+// matches nothing, two that conflict, anything that is not FORMATS' annotations.
+//===----------------------------------------------------------------------===//
+
+#include "../Core/Pass.h"
+
+#include "Annotations.h"
+#include "Model.h"
+
+#include "mlir-c/BuiltinAttributes.h"
+#include "mlir-c/BuiltinTypes.h"
+
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct AnnotateOptions {
+  const char *annotations;
+} AnnotateOptions;
+static const ShardOption optionTable[] = {
+    SHARD_OPTION(AnnotateOptions, annotations, "annotations", "", "", "File of annotations (JSON)"),
+};
+
+typedef struct Annotator {
+  ShardPassRun *run;
+  const char *path;
+  const char *text; // of the file, to find the line of a key
+  MlirOperation entry;
+} Annotator;
+
+/// Place of the first occurrence of a quoted key in the file: good enough to point at.
+static MlirLocation locationOf(const Annotator *a, const char *key) {
+  unsigned line = 1, column = 1;
+  if (key) {
+    const char *quoted = shardArenaFormat(a->run->arena, "\"%s\"", key);
+    const char *found = strstr(a->text, quoted);
+    for (const char *c = a->text; found && c < found; ++c)
+      if (*c == '\n')
+        ++line, column = 1;
+      else
+        ++column;
+  }
+  return mlirLocationFileLineColGet(a->run->context, mlirStringRefCreateFromCString(a->path), line, column);
+}
+
+#define FAIL(a, key, ...) shardEmitErrorAt(locationOf((a), (key)), __VA_ARGS__)
+
+static const char *argumentName(const Annotator *a, intptr_t argument) {
+  MlirAttribute name = shardFuncGetArgumentAttribute(a->entry, argument, "spmd.name");
+  if (!name.ptr || !mlirAttributeIsAString(name))
+    return "";
+  MlirStringRef text = mlirStringAttrGetValue(name);
+  return shardArenaCopyString(a->run->arena, text.data, text.length);
+}
+
+static size_t editDistance(const char *x, const char *y, ShardArena *arena) {
+  size_t n = strlen(x), m = strlen(y);
+  size_t *row = SHARD_ARENA_ARRAY(arena, size_t, m + 1);
+  for (size_t j = 0; j <= m; ++j)
+    row[j] = j;
+  for (size_t i = 1; i <= n; ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= m; ++j) {
+      size_t best = diagonal + (x[i - 1] != y[j - 1]);
+      diagonal = row[j];
+      if (row[j] + 1 < best)
+        best = row[j] + 1;
+      if (row[j - 1] + 1 < best)
+        best = row[j - 1] + 1;
+      row[j] = best;
+    }
+  }
+  return row[m];
+}
+
+/// Up to three names nearest to a pattern that matched nothing.
+static const char *nearestNames(const Annotator *a, const char *pattern, intptr_t n) {
+  ShardArena *arena = a->run->arena;
+  const char *text = "";
+  bool *used = SHARD_ARENA_ARRAY(arena, bool, n ? n : 1);
+  for (int32_t k = 0; k < 3; ++k) {
+    size_t best = SIZE_MAX;
+    intptr_t at = -1;
+    for (intptr_t i = 0; i < n; ++i) {
+      const char *name = argumentName(a, i);
+      size_t distance = used[i] || !name[0] ? SIZE_MAX : editDistance(pattern, name, arena);
+      if (distance < best)
+        best = distance, at = i;
+    }
+    if (at < 0)
+      break;
+    used[at] = true;
+    text = shardArenaFormat(arena, "%s%s'%s'", text, k ? ", " : "", argumentName(a, at));
+  }
+  return text[0] ? shardArenaFormat(arena, "; the nearest names are %s", text)
+                 : shardArenaFormat(arena, "; arguments are 0 to %" PRIdPTR, n - 1);
+}
+
+static MlirAttribute readSharding(Annotator *a, const char *key, json_t *value) {
+  MlirContext context = a->run->context;
+  size_t rank = json_array_size(value);
+  MlirAttribute *dims = SHARD_ARENA_ARRAY(a->run->arena, MlirAttribute, rank ? rank : 1);
+  if (!json_is_array(value)) {
+    FAIL(a, key, "'sharding' of '%s' is not a list with an entry for each dimension", key);
+    return (MlirAttribute){NULL};
+  }
+  for (size_t d = 0; d < rank; ++d) {
+    json_t *axes = json_array_get(value, d);
+    size_t n = json_array_size(axes);
+    MlirAttribute *names = SHARD_ARENA_ARRAY(a->run->arena, MlirAttribute, n ? n : 1);
+    bool good = json_is_array(axes);
+    for (size_t i = 0; good && i < n; ++i) {
+      good = json_is_string(json_array_get(axes, i));
+      if (good)
+        names[i] = shardAttrString(context, json_string_value(json_array_get(axes, i)));
+    }
+    if (!good) {
+      FAIL(a, key, "dimension %zu of 'sharding' of '%s' is not a list of axis names", d, key);
+      return (MlirAttribute){NULL};
+    }
+    dims[d] = mlirArrayAttrGet(context, (intptr_t)n, names);
+  }
+  return mlirArrayAttrGet(context, (intptr_t)rank, dims);
+}
+
+static MlirLogicalResult setOnce(Annotator *a, intptr_t argument, const char *name, MlirAttribute value,
+                                 const char *key) {
+  MlirAttribute old = shardFuncGetArgumentAttribute(a->entry, argument, name);
+  bool inferred = strcmp(name, "spmd.role") == 0; // import fills it in; the user wins
+  if (old.ptr && !mlirAttributeEqual(old, value) && !inferred)
+    return FAIL(a, key, "'%s' gives argument %" PRIdPTR " '%s' another %s than what it has already", key,
+                argument, argumentName(a, argument), name + strlen("spmd."));
+  shardFuncSetArgumentAttribute(a->entry, argument, name, value);
+  return mlirLogicalResultSuccess();
+}
+
+static MlirLogicalResult annotateArgument(Annotator *a, intptr_t argument, const char *key, json_t *entry) {
+  static const char *const roles[] = {"weight", "input", "target", "state"};
+  MlirContext context = a->run->context;
+  MlirType type = mlirValueGetType(mlirBlockGetArgument(shardFuncGetBody(a->entry), argument));
+  intptr_t rank = mlirTypeIsARankedTensor(type) ? (intptr_t)mlirShapedTypeGetRank(type) : 0;
+  const char *field;
+  json_t *value;
+  json_object_foreach(entry, field, value) {
+    if (strcmp(field, "role") == 0) {
+      bool known = false;
+      for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); ++i)
+        known |= json_is_string(value) && strcmp(json_string_value(value), roles[i]) == 0;
+      if (!known)
+        return FAIL(a, key, "'role' of '%s' is not weight, input, target or state", key);
+      if (mlirLogicalResultIsFailure(setOnce(a, argument, "spmd.role",
+                                             shardAttrString(context, json_string_value(value)), key)))
+        return mlirLogicalResultFailure();
+    } else if (strcmp(field, "dims") == 0) {
+      size_t n = json_array_size(value);
+      if (!json_is_array(value) || (intptr_t)n != rank)
+        return FAIL(a, key, "'dims' of '%s' has %zu entries; argument %" PRIdPTR " has %" PRIdPTR " dimensions",
+                    key, n, argument, rank);
+      MlirAttribute *dims = SHARD_ARENA_ARRAY(a->run->arena, MlirAttribute, n ? n : 1);
+      for (size_t d = 0; d < n; ++d) {
+        const char *name = json_string_value(json_array_get(value, d));
+        if (!name || (name[0] && strcmp(name, "batch") != 0 && strcmp(name, "sequence") != 0))
+          return FAIL(a, key, "an entry of 'dims' of '%s' is not \"batch\", \"sequence\" or \"\"", key);
+        dims[d] = shardAttrString(context, name);
+      }
+      if (mlirLogicalResultIsFailure(
+              setOnce(a, argument, "spmd.dims", mlirArrayAttrGet(context, (intptr_t)n, dims), key)))
+        return mlirLogicalResultFailure();
+    } else if (strcmp(field, "view") == 0) {
+      size_t n = json_array_size(value);
+      int64_t *view = SHARD_ARENA_ARRAY(a->run->arena, int64_t, n ? n : 1), product = 1;
+      for (size_t d = 0; d < n; ++d) {
+        view[d] = json_integer_value(json_array_get(value, d));
+        if (view[d] <= 0 || __builtin_mul_overflow(product, view[d], &product))
+          return FAIL(a, key, "'view' of '%s' is not a list of positive sizes", key);
+      }
+      if (!json_is_array(value) || product != shardTypeElementCount(type))
+        return FAIL(a, key, "'view' of '%s' has %" PRId64 " elements; argument %" PRIdPTR " has %" PRId64, key,
+                    product, argument, shardTypeElementCount(type));
+      if (mlirLogicalResultIsFailure(setOnce(a, argument, "spmd.view",
+                                             shardAttrI64Array(context, (intptr_t)n, view), key)))
+        return mlirLogicalResultFailure();
+    } else if (strcmp(field, "sharding") == 0) {
+      MlirAttribute sharding = readSharding(a, key, value);
+      if (!sharding.ptr || mlirLogicalResultIsFailure(setOnce(a, argument, "spmd.sharding", sharding, key)))
+        return mlirLogicalResultFailure();
+    } else {
+      return FAIL(a, field, "unknown field '%s' of '%s'; expected role, dims, view or sharding", field, key);
+    }
+  }
+  return mlirLogicalResultSuccess();
+}
+
+static bool isNumber(const char *text) { return text[0] && text[strspn(text, "0123456789")] == 0; }
+
+static MlirLogicalResult annotateArguments(Annotator *a, json_t *args) {
+  intptr_t n = mlirBlockGetNumArguments(shardFuncGetBody(a->entry));
+  const char *key;
+  json_t *entry;
+  json_object_foreach(args, key, entry) {
+    if (!json_is_object(entry))
+      return FAIL(a, key, "'%s' is not an object with role, dims, view or sharding", key);
+    intptr_t matches = 0;
+    for (intptr_t i = 0; i < n; ++i) {
+      bool match = isNumber(key) ? strtoll(key, NULL, 10) == i : fnmatch(key, argumentName(a, i), 0) == 0;
+      if (!match)
+        continue;
+      ++matches;
+      if (mlirLogicalResultIsFailure(annotateArgument(a, i, key, entry)))
+        return mlirLogicalResultFailure();
+    }
+    if (matches == 0)
+      return FAIL(a, key, "'%s' matches no argument%s", key, nearestNames(a, key, n));
+  }
+  return mlirLogicalResultSuccess();
+}
+
+static MlirLogicalResult annotateResults(Annotator *a, json_t *results) {
+  MlirOperation ret = mlirBlockGetTerminator(shardFuncGetBody(a->entry));
+  intptr_t n = mlirOperationGetNumOperands(ret);
+  const char *key;
+  json_t *entry;
+  json_object_foreach(results, key, entry) {
+    json_t *sharding = json_object_get(entry, "sharding");
+    if (!isNumber(key) || strtoll(key, NULL, 10) >= n)
+      return FAIL(a, key, "'%s' is not the number of a result; there are %" PRIdPTR, key, n);
+    if (!sharding || json_object_size(entry) != 1)
+      return FAIL(a, key, "result '%s' needs 'sharding' and nothing else", key);
+    MlirAttribute value = readSharding(a, key, sharding);
+    if (!value.ptr)
+      return mlirLogicalResultFailure();
+    shardFuncSetResultAttribute(a->entry, strtoll(key, NULL, 10), "spmd.sharding", value);
+  }
+  return mlirLogicalResultSuccess();
+}
+
+typedef struct ValueMatch {
+  Annotator *annotator;
+  const char *key;
+  MlirAttribute sharding;
+  intptr_t matches;
+} ValueMatch;
+
+static MlirLogicalResult annotateOp(void *user, MlirOperation op) {
+  ValueMatch *match = user;
+  Annotator *a = match->annotator;
+  if (mlirOperationGetNumResults(op) == 0 ||
+      !mlirTypeIsARankedTensor(mlirValueGetType(mlirOperationGetResult(op, 0))))
+    return mlirLogicalResultSuccess();
+  const char *place = shardLocationText(mlirOperationGetLocation(op), a->run->arena);
+  if (fnmatch(match->key, place, 0) != 0)
+    return mlirLogicalResultSuccess();
+  ++match->matches;
+  MlirAttribute one = mlirArrayAttrGet(a->run->context, 1, &match->sharding);
+  MlirAttribute old = shardOpGetAttribute(op, "spmd.sharding");
+  if (old.ptr && !mlirAttributeEqual(old, one))
+    return shardEmitErrorWithNote(locationOf(a, match->key),
+                                  shardArenaFormat(a->run->arena,
+                                                   "'%s' gives a value another sharding than what it has already",
+                                                   match->key),
+                                  mlirOperationGetLocation(op), "the value is here");
+  shardOpSetAttribute(op, "spmd.sharding", one);
+  return mlirLogicalResultSuccess();
+}
+
+static MlirLogicalResult annotateValues(Annotator *a, json_t *values) {
+  const char *key;
+  json_t *entry;
+  json_object_foreach(values, key, entry) {
+    json_t *sharding = json_object_get(entry, "sharding");
+    if (!sharding || json_object_size(entry) != 1)
+      return FAIL(a, key, "value '%s' needs 'sharding' and nothing else", key);
+    ValueMatch match = {.annotator = a, .key = key, .sharding = readSharding(a, key, sharding)};
+    if (!match.sharding.ptr ||
+        mlirLogicalResultIsFailure(shardWalk(a->run->op, NULL, annotateOp, &match)))
+      return mlirLogicalResultFailure();
+    if (match.matches == 0)
+      return FAIL(a, key, "'%s' matches the location of no value", key);
+  }
+  return mlirLogicalResultSuccess();
+}
+
+static char *readWhole(const char *path, ShardArena *arena) {
+  FILE *file = fopen(path, "rb");
+  if (!file)
+    return NULL;
+  char *text = NULL;
+  size_t n = 0, capacity = 0, got;
+  char buffer[4096];
+  while ((got = fread(buffer, 1, sizeof(buffer), file)) > 0) {
+    text = shardArenaGrow(arena, text, n, &capacity, n + got + 1, 1);
+    memcpy(text + n, buffer, got);
+    n += got;
+  }
+  fclose(file);
+  text = shardArenaGrow(arena, text, n, &capacity, n + 1, 1);
+  text[n] = 0;
+  return text;
+}
+
+static MlirLogicalResult runAnnotate(ShardPassRun *run) {
+  const AnnotateOptions *options = run->options;
+  if (!options->annotations[0])
+    return mlirLogicalResultSuccess();
+  Annotator a = {.run = run, .path = options->annotations, .entry = shardModuleFindEntry(run->op)};
+  if (!a.entry.ptr)
+    return shardEmitError(run->op, "expected one public function with a body, as shard-import leaves it");
+  a.text = readWhole(a.path, run->arena);
+  if (!a.text)
+    return shardEmitError(run->op, "cannot read annotations '%s'", a.path);
+  json_error_t error;
+  json_t *root = json_loads(a.text, JSON_REJECT_DUPLICATES, &error);
+  if (!root)
+    return shardEmitErrorAt(mlirLocationFileLineColGet(run->context, mlirStringRefCreateFromCString(a.path),
+                                                       (unsigned)(error.line > 0 ? error.line : 1),
+                                                       (unsigned)(error.column > 0 ? error.column : 1)),
+                            "annotations are not JSON: %s", error.text);
+  MlirLogicalResult result = mlirLogicalResultSuccess();
+  const char *key;
+  json_t *value;
+  if (!json_is_object(root) || json_integer_value(json_object_get(root, "version")) != 1)
+    result = FAIL(&a, NULL, "annotations need \"version\": 1");
+  json_object_foreach(root, key, value) {
+    if (mlirLogicalResultIsFailure(result))
+      break;
+    bool section = strcmp(key, "args") == 0 || strcmp(key, "results") == 0 || strcmp(key, "values") == 0;
+    if (strcmp(key, "version") == 0)
+      continue;
+    if (!section || !json_is_object(value))
+      result = FAIL(&a, key, "'%s' is not one of the objects args, results, values", key);
+    else if (key[0] == 'a')
+      result = annotateArguments(&a, value);
+    else if (key[0] == 'r')
+      result = annotateResults(&a, value);
+    else
+      result = annotateValues(&a, value);
+  }
+  json_decref(root);
+  return result;
+}
+
+const ShardPassInfo shardAnnotatePass = {
+    .argument = "shard-annotate",
+    .summary = "Apply a file of annotations",
+    .anchor = "builtin.module",
+    SHARD_PASS_OPTIONS(AnnotateOptions, optionTable),
+    .run = runAnnotate,
+};
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+static json_t *toJson(MlirAttribute attribute) {
+  if (mlirAttributeIsAString(attribute)) {
+    MlirStringRef text = mlirStringAttrGetValue(attribute);
+    return json_stringn(text.data, text.length);
+  }
+  json_t *list = json_array();
+  if (mlirAttributeIsAArray(attribute))
+    for (intptr_t i = 0; i < mlirArrayAttrGetNumElements(attribute); ++i)
+      json_array_append_new(list, toJson(mlirArrayAttrGetElement(attribute, i)));
+  else if (mlirAttributeIsADenseI64Array(attribute))
+    for (intptr_t i = 0; i < mlirDenseArrayGetNumElements(attribute); ++i)
+      json_array_append_new(list, json_integer(mlirDenseI64ArrayGetElement(attribute, i)));
+  return list;
+}
+
+static void writeField(json_t *entry, const char *field, MlirAttribute attribute) {
+  if (attribute.ptr)
+    json_object_set_new(entry, field, toJson(attribute));
+}
+
+MlirLogicalResult shardAnnotationsWrite(MlirOperation module, MlirStringCallback text, void *userData) {
+  json_t *root = json_object(), *args = json_object(), *results = json_object();
+  json_object_set_new(root, "version", json_integer(1));
+  json_object_set_new(root, "args", args);
+  json_object_set_new(root, "results", results);
+  MlirBlock top = mlirModuleGetBody(mlirModuleFromOperation(module));
+  bool any = false;
+  for (MlirOperation op = mlirBlockGetFirstOperation(top); op.ptr; op = mlirOperationGetNextInBlock(op)) {
+    if (!shardOpIs(op, "func.func") || !shardFuncIsPublic(op) || !shardFuncGetBody(op).ptr)
+      continue;
+    MlirBlock body = shardFuncGetBody(op);
+    for (intptr_t i = 0; i < mlirBlockGetNumArguments(body); ++i) {
+      MlirAttribute sharding = shardFuncGetArgumentAttribute(op, i, "spmd.sharding");
+      int64_t index = i;
+      shardAttrGetI64(shardFuncGetArgumentAttribute(op, i, "spmd.arg"), &index);
+      if (!sharding.ptr)
+        continue;
+      any = true;
+      char key[24];
+      snprintf(key, sizeof(key), "%" PRId64, index);
+      json_t *entry = json_object();
+      writeField(entry, "role", shardFuncGetArgumentAttribute(op, i, "spmd.role"));
+      writeField(entry, "dims", shardFuncGetArgumentAttribute(op, i, "spmd.dims"));
+      writeField(entry, "view", shardFuncGetArgumentAttribute(op, i, "spmd.view"));
+      writeField(entry, "sharding", sharding);
+      json_object_set_new(args, key, entry);
+    }
+    intptr_t nResults = mlirOperationGetNumOperands(mlirBlockGetTerminator(body));
+    for (intptr_t i = 0; i < nResults; ++i) {
+      MlirAttribute sharding = shardFuncGetResultAttribute(op, i, "spmd.sharding");
+      int64_t index = i;
+      shardAttrGetI64(shardFuncGetResultAttribute(op, i, "spmd.result"), &index);
+      if (!sharding.ptr)
+        continue;
+      char key[24];
+      snprintf(key, sizeof(key), "%" PRId64, index);
+      json_t *entry = json_object();
+      writeField(entry, "sharding", sharding);
+      json_object_set_new(results, key, entry);
+    }
+  }
+  if (!any) {
+    json_decref(root);
+    return shardEmitError(module, "the module has no shardings to write");
+  }
+  char *dumped = json_dumps(root, JSON_INDENT(1) | JSON_COMPACT * 0);
+  json_decref(root);
+  text(mlirStringRefCreateFromCString(dumped), userData);
+  text(mlirStringRefCreateFromCString("\n"), userData);
+  free(dumped);
+  return mlirLogicalResultSuccess();
+}
