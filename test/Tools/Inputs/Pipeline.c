@@ -1,6 +1,6 @@
 //===- Pipeline.c - Two stages of uneven shards, by hand ----------*- C -*-===//
-// y = 2 (x + 1) for x [5, 3] on a mesh of 2 stages x 2 ranks: rows split over tp, 3 and 2 of them. The
-// last row of rank 1's buffers is no row of the value. Stage 0 adds, stage 1 doubles.
+// y = 2 (x + 1) for x [5, 3] on a mesh of 2 stages x 2 ranks: rows split over tp, 3 and 2 of them.
+// The last row of rank 1's buffers is no row of the value. Stage 0 adds, stage 1 doubles.
 //===----------------------------------------------------------------------===//
 
 #include "shard/Program.h"
@@ -14,8 +14,15 @@ static const int64_t axisSizes[] = {2, 2};
 static const int64_t shape[] = {ROWS, COLUMNS}, local[] = {STORED, COLUMNS};
 static const int32_t axes[] = {1}, rowStart[] = {0, 1, 1};
 #define VALUE(roleText)                                                                            \
-  {.index = 0, .name = "", .role = roleText, .element = SHARD_RT_F32, .rank = 2,                   \
-   .globalShape = shape, .localShape = local, .sharding = {2, shape, rowStart, axes}}
+  {                                                                                                \
+    .index = 0, .name = "", .role = roleText, .element = SHARD_RT_F32, .rank = 2,                  \
+    .globalShape = shape, .localShape = local, .sharding = {                                       \
+      2,                                                                                           \
+      shape,                                                                                       \
+      rowStart,                                                                                    \
+      axes                                                                                         \
+    }                                                                                              \
+  }
 static const ShardProgramValue arguments[] = {VALUE("input")}, results[] = {VALUE("")};
 static const ShardProgramSite sites[] = {{0, "send", "pipeline.mlir:4:8", "stage 1 needs it"}};
 static const int32_t first[] = {0};
