@@ -78,6 +78,7 @@ typedef struct Traced {
   int64_t elements, longest; // longest dimension
   double fanIn;              // of its largest contraction; 0: none
   bool multiplies, adds, gathered, boosted;
+  bool logitOperand;  // reaches the logits' contraction without another one between
   int64_t indexBound; // smallest dimension it indexes; INT64_MAX: none
 } Traced;
 
@@ -374,7 +375,7 @@ static void boostUpstream(Graph *graph, MlirOperation logits) {
     if (mlirValueIsABlockArgument(value)) {
       for (size_t i = 0; i < graph->nTraced; ++i)
         if (mlirValueEqual(graph->traced[i].value, value))
-          graph->traced[i].boosted = true;
+          graph->traced[i].boosted = graph->traced[i].logitOperand = true;
       MlirOperation func = mlirBlockGetParentOperation(mlirBlockArgumentGetOwner(value));
       intptr_t number = mlirBlockArgumentGetArgNumber(value);
       for (size_t i = 0; i < graph->nCalls; ++i)
@@ -466,7 +467,8 @@ static Distribution choose(const Traced *traced) {
       return (Distribution){.kind = DISTRIBUTION_INDEX, .count = traced->indexBound};
     return (Distribution){.kind = DISTRIBUTION_MASK};
   }
-  Distribution chosen = {.kind = DISTRIBUTION_NORMAL, .deviation = boost, .spread = boost};
+  Distribution chosen = {
+      .kind = DISTRIBUTION_NORMAL, .deviation = boost, .spread = traced->logitOperand ? boost : 1};
   bool vector = traced->elements == traced->longest && !traced->gathered;
   if (traced->fanIn > 0)
     chosen.deviation = boost / sqrt(traced->fanIn);
