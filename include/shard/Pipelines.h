@@ -90,6 +90,13 @@ SHARD_EXPORTED bool shardPipelineCheckDegrees(const char *degrees, char *message
 SHARD_EXPORTED intptr_t shardPipelineGetPassCount(void);
 SHARD_EXPORTED const char *shardPipelineGetPass(intptr_t index);
 
+/// Sends the layout of arguments and results, as an annotations file (JSON), to `callback`: fed back
+/// through ShardPipelineOptions.annotations it gives the same program. `module` comes from after
+/// shard-propagate or a later pass and is not changed. Fails, with one error, when it does not.
+SHARD_EXPORTED MlirLogicalResult shardModuleWriteAnnotations(MlirOperation module,
+                                                             MlirStringCallback callback,
+                                                             void *userData);
+
 /// Of a sharded program keeps only stage `stage`: its function and what it calls. Fails, with one
 /// error that gives the stages there are. The module is changed in place.
 SHARD_EXPORTED MlirLogicalResult shardModuleKeepStage(MlirOperation module, int64_t stage);

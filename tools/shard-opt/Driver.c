@@ -27,6 +27,8 @@ typedef struct Driver {
   char *annotations; // text for --dump-annotations; null until the pass has run
   size_t nWarnings;
   char **warnings;
+  ShardOutputFile *pending; // [nReports + 1], of which nPending are open
+  int nPending;
   // Progress on a terminal.
   bool showsProgress, lineOpen;
   struct timespec start;
@@ -97,8 +99,21 @@ static void showProgress(void *user, const char *pass, intptr_t index, intptr_t 
   driver->lineOpen = true;
 }
 
+static void keepAnnotations(Driver *driver, MlirOperation module) {
+  size_t length = 0;
+  free(driver->annotations);
+  driver->annotations = NULL;
+  FILE *stream = open_memstream(&driver->annotations, &length);
+  if (!stream)
+    return;
+  shardModuleWriteAnnotations(module, printPart, stream);
+  fclose(stream);
+}
+
 static void inspectModule(void *user, const char *pass, MlirOperation module) {
   Driver *driver = user;
+  if (driver->options->dumpAnnotations && strcmp(pass, "shard-propagate") == 0)
+    keepAnnotations(driver, module);
   if (strcmp(pass, "shard-spmdize") == 0)
     driver->report = shardReportCreate(module, (intptr_t)driver->nWarnings,
                                        (const char *const *)driver->warnings);
@@ -108,13 +123,44 @@ static void inspectModule(void *user, const char *pass, MlirOperation module) {
 // Outputs
 //===----------------------------------------------------------------------===//
 
-static bool writeText(Driver *driver, const char *path, MlirStringRef text) {
-  ShardOutputFile file;
+// Reports and annotations wait beside their places until the main output is there.
+static bool prepareText(Driver *driver, const char *path, MlirStringRef text) {
+  ShardOutputFile *file = &driver->pending[driver->nPending];
   char message[512];
-  if (!shardOutputFileOpen(path, &file, message, sizeof message))
+  if (!shardOutputFileOpen(path, file, message, sizeof message))
     return fail(driver, "%s", message);
-  fwrite(text.data, 1, text.length, file.stream);
-  return shardOutputFileCommit(&file, message, sizeof message) || fail(driver, "%s", message);
+  ++driver->nPending;
+  fwrite(text.data, 1, text.length, file->stream);
+  return true;
+}
+
+static bool prepareTexts(Driver *driver) {
+  const ShardOptOptions *options = driver->options;
+  driver->pending = calloc((size_t)options->nReports + 1, sizeof *driver->pending);
+  if (!driver->pending)
+    return fail(driver, "out of memory");
+  if (options->dumpAnnotations &&
+      !prepareText(driver, options->dumpAnnotations,
+                   mlirStringRefCreateFromCString(driver->annotations)))
+    return false;
+  for (int i = 0; i < options->nReports; ++i) {
+    const char *path = options->reports[i];
+    size_t length = strlen(path);
+    bool json = length > 5 && strcmp(path + length - 5, ".json") == 0;
+    if (!prepareText(driver, path,
+                     json ? shardReportGetJson(driver->report)
+                          : shardReportGetText(driver->report)))
+      return false;
+  }
+  return true;
+}
+
+static bool commitTexts(Driver *driver) {
+  char message[512];
+  while (driver->nPending)
+    if (!shardOutputFileCommit(&driver->pending[--driver->nPending], message, sizeof message))
+      return fail(driver, "%s", message);
+  return true;
 }
 
 static void printModule(Driver *driver, FILE *stream) {
@@ -132,19 +178,6 @@ static void printModule(Driver *driver, FILE *stream) {
   mlirOperationPrintWithFlags(op, flags, printPart, stream);
   mlirOpPrintingFlagsDestroy(flags);
   fputc('\n', stream);
-}
-
-static bool writeReports(Driver *driver) {
-  const ShardOptOptions *options = driver->options;
-  for (int i = 0; i < options->nReports; ++i) {
-    const char *path = options->reports[i];
-    size_t length = strlen(path);
-    bool json = length > 5 && strcmp(path + length - 5, ".json") == 0;
-    if (!writeText(driver, path,
-                   json ? shardReportGetJson(driver->report) : shardReportGetText(driver->report)))
-      return false;
-  }
-  return true;
 }
 
 // Emits to a file of that name, or to standard output.
@@ -246,8 +279,10 @@ static bool run(Driver *driver) {
       (strcmp(stage, "shard-spmdize") == 0 || strcmp(stage, "shard-lower-cpu") == 0))
     return fail(driver, "'%s' is sharded already (it comes from after '%s'); leave --auto-shard out",
                 options->input, stage);
-  if (stage && strcmp(stage, "shard-spmdize") == 0)
+  if (stage && (strcmp(stage, "shard-propagate") == 0 || strcmp(stage, "shard-spmdize") == 0))
     inspectModule(driver, stage, op);
+  if (stage && options->dumpAnnotations && strcmp(stage, "shard-spmdize") == 0)
+    keepAnnotations(driver, op);
 
   bool runsPasses = options->degrees || stage;
   if (runsPasses) {
@@ -278,10 +313,14 @@ static bool run(Driver *driver) {
     return fail(driver, "'--report' needs the sharded program: %s",
                 options->stopAfter ? "--stop-after ends before 'shard-spmdize'"
                                    : "the input is lowered already");
+  if (options->dumpAnnotations && !driver->annotations)
+    return fail(driver, "'--dump-annotations' needs the layout: %s",
+                options->stopAfter ? "--stop-after ends before 'shard-propagate'"
+                                   : "the input is lowered already");
   if (options->stage >= 0 &&
       mlirLogicalResultIsFailure(shardModuleKeepStage(op, options->stage)))
     return false;
-  if (!writeReports(driver) || !emitCode(driver))
+  if (!prepareTexts(driver) || !emitCode(driver) || !commitTexts(driver))
     return false;
   if (driver->report && options->outputGiven && !options->quiet) {
     MlirStringRef summary = shardReportGetSummary(driver->report);
@@ -303,6 +342,9 @@ int shardOptDrive(const ShardOptOptions *options) {
     fail(&driver, "internal error: a step failed without saying why");
   // The process ends: only what others see is put away. Destroying a large module takes as long as
   // parsing a tenth of it.
+  while (driver.nPending)
+    shardOutputFileAbandon(&driver.pending[--driver.nPending]);
+  free(driver.pending);
   fflush(stdout);
   shardReportDestroy(driver.report);
   for (size_t i = 0; i < driver.nWarnings; ++i)

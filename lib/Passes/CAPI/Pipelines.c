@@ -6,6 +6,7 @@
 
 #include "../Analysis/Mesh.h"
 #include "../Core/Registry.h"
+#include "../Plan/Annotations.h"
 #include "../Plan/Plan.h"
 
 #include "mlir-c/BuiltinAttributes.h"
@@ -216,6 +217,11 @@ MlirLogicalResult shardPipelineRun(MlirOperation module, const ShardPipelineOpti
         module, stageAttribute,
         shardAttrString(mlirOperationGetContext(module), shardPipelineGetPass(end - 1)));
   return mlirLogicalResultSuccess();
+}
+
+MlirLogicalResult shardModuleWriteAnnotations(MlirOperation module, MlirStringCallback callback,
+                                              void *userData) {
+  return shardAnnotationsWrite(module, callback, userData);
 }
 
 //===----------------------------------------------------------------------===//
