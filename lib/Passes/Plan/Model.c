@@ -343,13 +343,10 @@ ShardModel *shardModelCreate(MlirOperation module, ShardArena *arena) {
   }
   int32_t nClasses = rules->nClasses ? rules->nClasses : 1;
   model->weight = SHARD_ARENA_ARRAY(arena, uint8_t, rules->nValues ? rules->nValues : 1);
-  model->layer = SHARD_ARENA_ARRAY(arena, uint8_t, rules->nFunctions);
   model->sequence = SHARD_ARENA_ARRAY(arena, uint8_t, nClasses);
   model->hidden = SHARD_ARENA_ARRAY(arena, uint8_t, nClasses);
   model->weightBytes = SHARD_ARENA_ARRAY(arena, int64_t, nClasses);
   model->batchClass = model->hiddenValue = -1;
-  for (int32_t f = 0; f < rules->nFunctions; ++f)
-    model->layer[f] = f != model->entry;
   markWeights(model);
   markUserDims(model);
   findBatch(model);

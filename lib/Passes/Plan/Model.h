@@ -15,7 +15,6 @@ typedef struct ShardModel {
   const char **roles;       // [nArguments] weight, input, target, state
   const char **names;       // [nArguments] "" if none
   uint8_t *weight;          // [values] derived from weights and constants only
-  uint8_t *layer;           // [functions] not the entry
   int32_t batchClass;       // -1 if none
   uint8_t *sequence;        // [classes]
   uint8_t *hidden;          // [classes] of the state that layers hand on, batch and sequence aside

@@ -189,7 +189,7 @@ static MlirLogicalResult solveAxes(Propagation *p, bool wholeResults, bool *outA
     ShardAxisProblem problem = {.rules = rules, .size = p->mesh.sizes[axis], .used = used,
                                 .entry = model->entry, .entryArguments = seeds,
                                 .entryResults = wanted, .pinned = pinsAlong(p, axis),
-                                .weight = model->weight, .layer = model->layer};
+                                .weight = model->weight, .search = true};
     ShardAxisSolution *solution = shardAxisSolve(&problem, p->arena);
     if (specialise(p, solution)) {
       *outAgain = true;

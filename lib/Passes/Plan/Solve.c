@@ -68,6 +68,8 @@ typedef struct Solver {
   size_t capacity;
 } Solver;
 
+enum { MAX_OPTIONS = 16 };
+
 typedef struct Frame {
   int32_t function;
   const FunctionTable *table;
@@ -75,6 +77,7 @@ typedef struct Frame {
   ShardInstance *instance;
   const int8_t *forced;  // [nOps] a choice, or FREE
   uint8_t *nOptions;     // [nOps] worth flipping
+  int8_t (*options)[MAX_OPTIONS]; // [nOps]
 } Frame;
 
 static void buildTable(Solver *s, int32_t function) {
@@ -272,7 +275,7 @@ static void forwardOp(Solver *s, Frame *frame, int32_t op) {
     return;
   }
   // Options: the factors that operands are split on, passing partial values on, or whole.
-  int8_t options[16];
+  int8_t *options = frame->options[op];
   int32_t nOptions = 0;
   bool interesting = false;
   uint8_t combiner = SHARD_COMBINER_SUM;
@@ -565,27 +568,31 @@ static ShardInstance *solveFunction(Solver *s, int32_t function, const int8_t *a
   uint8_t *nOptions = SHARD_ARENA_ARRAY(s->arena, uint8_t, info->nOps);
   memset(forced, FREE, (size_t)info->nOps);
   Frame frame = {.function = function, .table = t, .info = info, .instance = instance,
-                 .forced = forced, .nOptions = nOptions};
+                 .forced = forced, .nOptions = nOptions,
+                 .options = shardArenaAllocateArray(s->arena, (size_t)info->nOps, MAX_OPTIONS)};
   ShardCost best = evaluate(s, &frame, arguments);
   int64_t nDecisions = 0;
   for (int32_t o = 0; o < info->nOps; ++o)
     nDecisions += nOptions[o] > 1;
   // Flip one choice at a time while that lowers the cost. Work is bounded on huge flat functions.
-  bool improved = best.bytes > 0 && nDecisions * info->nOps < 4000000;
+  bool improved = s->problem->search && best.bytes > 0 && nDecisions * info->nOps < 4000000;
   for (int32_t round = 0; improved && round < 4; ++round) {
     improved = false;
     for (int32_t o = 0; o < info->nOps; ++o) {
       if (nOptions[o] <= 1)
         continue;
-      const ShardOpRule *rule = &info->ops[o];
       int8_t current = instance->choices[o], saved = forced[o], bestChoice = FREE;
-      for (int32_t c = SHARD_CHOICE_PASS; c < rule->nFactors; ++c) {
-        if (c == current || (c >= 0 && rule->factors[c].kind == SHARD_FACTOR_WHOLE))
+      int8_t options[MAX_OPTIONS]; // an evaluation writes the frame's
+      int32_t nOptionsHere = nOptions[o];
+      memcpy(options, frame.options[o], sizeof(options));
+      for (int32_t k = 0; k < nOptionsHere; ++k) {
+        int8_t c = options[k];
+        if (c == current)
           continue;
-        forced[o] = (int8_t)c;
+        forced[o] = c;
         ShardCost cost = evaluate(s, &frame, arguments);
         if (instance->choices[o] == c && shardCostCompare(&cost, &best) < 0)
-          best = cost, bestChoice = (int8_t)c;
+          best = cost, bestChoice = c;
       }
       forced[o] = bestChoice != FREE ? bestChoice : saved;
       improved |= bestChoice != FREE;

@@ -45,8 +45,8 @@ typedef struct ShardAxisProblem {
   int32_t entry;                 // function
   const int8_t *entryArguments;  // [nArguments] states
   const int8_t *entryResults;    // [nResults] wanted states (AS_PRODUCED: partial resolved); null: all as produced
+  bool search;                   // flip choices to lower the cost, not only the first guess
   const uint8_t *weight;         // [values] derived from weights only: never gathered
-  const uint8_t *layer;          // [functions] called as a layer: a full-size residual is not made partial first
 } ShardAxisProblem;
 
 typedef struct ShardAxisSolution {

@@ -112,12 +112,17 @@ static bool evaluatePlan(Search *s, const ShardTensorPlan *plan, Evaluation *out
     ShardAxisProblem problem = {.rules = rules, .size = plan->sizes[axis], .used = s->used,
                                 .pinned = s->pinned, .entry = model->entry,
                                 .entryArguments = seeds,
-                                .weight = model->weight, .layer = model->layer};
-    ShardAxisSolution *solution = shardAxisSolve(&problem, s->arena);
-    check.entryReductions = 0;
-    if (solution->entry->cost.forbidden || solution->entry->cost.repeated)
-      check.legal = false;
-    shardAxisVisitEdges(&problem, solution, s->arena, checkEdge, &check);
+                                .weight = model->weight};
+    // The first guess is usually legal; the search decides about the others.
+    for (int32_t attempt = 0; attempt < 2; ++attempt) {
+      problem.search = attempt > 0;
+      ShardAxisSolution *solution = shardAxisSolve(&problem, s->arena);
+      check.legal = !solution->entry->cost.forbidden && !solution->entry->cost.repeated;
+      check.entryReductions = 0;
+      shardAxisVisitEdges(&problem, solution, s->arena, checkEdge, &check);
+      if (check.legal)
+        break;
+    }
     if (check.entryReductions > out->entryReductions)
       out->entryReductions = check.entryReductions;
   }
