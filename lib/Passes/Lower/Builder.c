@@ -1,0 +1,228 @@
+//===- Builder.c - Creating low-level ops --------------------------*- C -*-===//
+#include "Lower.h"
+
+#include "shard/Runtime.h"
+
+#include "mlir-c/Dialect/LLVM.h"
+
+#include <assert.h>
+#include <string.h>
+
+ShardBuilder shardBuilderBefore(ShardLowering *lowering, MlirOperation before) {
+  return (ShardBuilder){lowering, mlirOperationGetLocation(before), mlirOperationGetBlock(before),
+                        before};
+}
+
+ShardBuilder shardBuilderAtEnd(ShardLowering *lowering, MlirBlock block, MlirLocation location) {
+  return (ShardBuilder){lowering, location, block, {NULL}};
+}
+
+ShardBuilder shardBuilderAtStart(ShardLowering *lowering, MlirBlock block, MlirLocation location) {
+  return (ShardBuilder){lowering, location, block, mlirBlockGetFirstOperation(block)};
+}
+
+MlirOperation shardBuild(ShardBuilder *b, const char *name, intptr_t nResults,
+                         const MlirType *results, intptr_t nOperands, const MlirValue *operands,
+                         intptr_t nAttributes, const ShardNamedAttribute *attributes) {
+  return shardOpCreate(b->block, b->before, b->location, name, nResults, results, nOperands,
+                       operands, nAttributes, attributes, 0, NULL);
+}
+
+MlirValue shardBuildValue(ShardBuilder *b, const char *name, MlirType type, intptr_t nOperands,
+                          const MlirValue *operands) {
+  return mlirOperationGetResult(shardBuild(b, name, 1, &type, nOperands, operands, 0, NULL), 0);
+}
+
+MlirValue shardBuildConstant(ShardBuilder *b, MlirType type, MlirAttribute value) {
+  ShardNamedAttribute attribute = {"value", value};
+  return mlirOperationGetResult(shardBuild(b, "arith.constant", 1, &type, 0, NULL, 1, &attribute),
+                                0);
+}
+
+MlirValue shardBuildI64(ShardBuilder *b, int64_t value) {
+  MlirType type = b->lowering->i64;
+  return shardBuildConstant(b, type, mlirIntegerAttrGet(type, value));
+}
+
+MlirValue shardBuildI32(ShardBuilder *b, int64_t value) {
+  MlirType type = b->lowering->i32;
+  return shardBuildConstant(b, type, mlirIntegerAttrGet(type, value));
+}
+
+MlirValue shardBuildIndex(ShardBuilder *b, int64_t value) {
+  MlirType type = b->lowering->index;
+  return shardBuildConstant(b, type, mlirIntegerAttrGet(type, value));
+}
+
+MlirValue shardBuildAdd(ShardBuilder *b, MlirValue left, MlirValue right) {
+  MlirValue operands[] = {left, right};
+  return shardBuildValue(b, "arith.addi", mlirValueGetType(left), 2, operands);
+}
+
+MlirValue shardBuildMul(ShardBuilder *b, MlirValue left, MlirValue right) {
+  MlirValue operands[] = {left, right};
+  return shardBuildValue(b, "arith.muli", mlirValueGetType(left), 2, operands);
+}
+
+MlirValue shardBuildCast(ShardBuilder *b, MlirValue value, MlirType type) {
+  return shardBuildValue(b, "builtin.unrealized_conversion_cast", type, 1, &value);
+}
+
+MlirValue shardBuildIndexCast(ShardBuilder *b, MlirValue value, MlirType type) {
+  if (mlirTypeEqual(mlirValueGetType(value), type))
+    return value;
+  return shardBuildValue(b, "arith.index_cast", type, 1, &value);
+}
+
+MlirValue shardBuildElementPointer(ShardBuilder *b, MlirValue pointer, MlirValue elements,
+                                   MlirType elementType) {
+  ShardLowering *lowering = b->lowering;
+  if (mlirTypeIsAIndex(elementType))
+    elementType = lowering->i64;
+  if (mlirTypeEqual(elementType, lowering->i1))
+    elementType = lowering->i8;
+  const int32_t dynamic = INT32_MIN; // LLVM::GEPOp::kDynamicIndex
+  ShardNamedAttribute attributes[] = {
+      {"rawConstantIndices", mlirDenseI32ArrayGet(lowering->context, 1, &dynamic)},
+      {"elem_type", mlirTypeAttrGet(elementType)}};
+  MlirValue operands[] = {pointer, elements};
+  return mlirOperationGetResult(
+      shardBuild(b, "llvm.getelementptr", 1, &lowering->pointer, 2, operands, 2, attributes), 0);
+}
+
+MlirValue shardBuildLoad(ShardBuilder *b, MlirValue pointer, MlirType elementType) {
+  ShardLowering *lowering = b->lowering;
+  if (mlirTypeIsAIndex(elementType))
+    return shardBuildIndexCast(b, shardBuildLoad(b, pointer, lowering->i64), elementType);
+  if (mlirTypeEqual(elementType, lowering->i1)) {
+    MlirValue byte = shardBuildValue(b, "llvm.load", lowering->i8, 1, &pointer);
+    return shardBuildValue(b, "arith.trunci", lowering->i1, 1, &byte);
+  }
+  return shardBuildValue(b, "llvm.load", elementType, 1, &pointer);
+}
+
+void shardBuildStore(ShardBuilder *b, MlirValue value, MlirValue pointer) {
+  ShardLowering *lowering = b->lowering;
+  MlirType type = mlirValueGetType(value);
+  if (mlirTypeIsAIndex(type))
+    value = shardBuildIndexCast(b, value, lowering->i64);
+  if (mlirTypeEqual(type, lowering->i1))
+    value = shardBuildValue(b, "arith.extui", lowering->i8, 1, &value);
+  MlirValue operands[] = {value, pointer};
+  shardBuild(b, "llvm.store", 0, NULL, 2, operands, 0, NULL);
+}
+
+MlirOperation shardBuildRuntimeCall(ShardBuilder *b, const char *callee, intptr_t nResults,
+                                    const MlirType *results, intptr_t nOperands,
+                                    const MlirValue *operands) {
+  ShardLowering *lowering = b->lowering;
+  MlirContext context = lowering->context;
+  if (mlirOperationIsNull(
+          shardModuleLookup(lowering->module, mlirStringRefCreateFromCString(callee)))) {
+    MlirType inputs[16];
+    assert(nOperands <= 16);
+    for (intptr_t i = 0; i < nOperands; ++i)
+      inputs[i] = mlirValueGetType(operands[i]);
+    ShardNamedAttribute attributes[] = {
+        {"sym_name", shardAttrString(context, callee)},
+        {"sym_visibility", shardAttrString(context, "private")},
+        {"function_type",
+         mlirTypeAttrGet(mlirFunctionTypeGet(context, nOperands, inputs, nResults, results))}};
+    MlirRegion region = mlirRegionCreate();
+    shardOpCreate(shardOpBody(lowering->module), (MlirOperation){NULL},
+                  mlirLocationUnknownGet(context), "func.func", 0, NULL, 0, NULL, 3, attributes, 1,
+                  &region);
+  }
+  ShardNamedAttribute attribute = {
+      "callee", mlirFlatSymbolRefAttrGet(context, mlirStringRefCreateFromCString(callee))};
+  return shardBuild(b, "func.call", nResults, results, nOperands, operands, 1, &attribute);
+}
+
+MlirOperation shardBuildFor(ShardBuilder *b, MlirValue from, MlirValue to, MlirValue step,
+                            intptr_t nCarried, const MlirValue *carried) {
+  ShardLowering *lowering = b->lowering;
+  MlirValue operands[3 + 8] = {from, to, step};
+  MlirType types[1 + 8] = {lowering->i64};
+  MlirLocation locations[1 + 8] = {b->location};
+  assert(nCarried <= 8);
+  for (intptr_t i = 0; i < nCarried; ++i) {
+    operands[3 + i] = carried[i];
+    types[1 + i] = mlirValueGetType(carried[i]);
+    locations[1 + i] = b->location;
+  }
+  MlirRegion region = mlirRegionCreate();
+  mlirRegionAppendOwnedBlock(region, mlirBlockCreate(1 + nCarried, types, locations));
+  return shardOpCreate(b->block, b->before, b->location, "scf.for", nCarried, types + 1,
+                       3 + nCarried, operands, 0, NULL, 1, &region);
+}
+
+void shardBuildYield(ShardBuilder *b, intptr_t nValues, const MlirValue *values) {
+  shardBuild(b, "scf.yield", 0, NULL, nValues, values, 0, NULL);
+}
+
+MlirAttribute shardParseAttribute(ShardLowering *lowering, const char *text) {
+  MlirAttribute attribute =
+      mlirAttributeParseGet(lowering->context, mlirStringRefCreateFromCString(text));
+  assert(!mlirAttributeIsNull(attribute) && "text written by this code");
+  return attribute;
+}
+
+MlirType shardParseType(ShardLowering *lowering, const char *text) {
+  MlirType type = mlirTypeParseGet(lowering->context, mlirStringRefCreateFromCString(text));
+  assert(!mlirTypeIsNull(type) && "text written by this code");
+  return type;
+}
+
+MlirOperation shardParseIntoModule(ShardLowering *lowering, const char *text) {
+  MlirOperation op = mlirOperationCreateParse(lowering->context,
+                                              mlirStringRefCreateFromCString(text),
+                                              mlirStringRefCreateFromCString("shard-lower-cpu"));
+  assert(!mlirOperationIsNull(op) && "text written by this code");
+  mlirBlockAppendOwnedOperation(shardOpBody(lowering->module), op);
+  return op;
+}
+
+int32_t shardElementNumber(MlirType type) {
+  if (mlirTypeIsAF32(type))
+    return SHARD_RT_F32;
+  if (mlirTypeIsAF64(type))
+    return SHARD_RT_F64;
+  if (mlirTypeIsAF16(type))
+    return SHARD_RT_F16;
+  if (mlirTypeIsABF16(type))
+    return SHARD_RT_BF16;
+  if (mlirTypeIsAIndex(type))
+    return SHARD_RT_I64;
+  if (mlirTypeIsAInteger(type))
+    switch (mlirIntegerTypeGetWidth(type)) {
+    case 1:
+      return SHARD_RT_I1;
+    case 8:
+      return SHARD_RT_I8;
+    case 16:
+      return SHARD_RT_I16;
+    case 32:
+      return SHARD_RT_I32;
+    case 64:
+      return SHARD_RT_I64;
+    }
+  return -1;
+}
+
+bool shardMemrefGetStrides(MlirType type, int64_t *outStrides) {
+  int64_t offset;
+  if (mlirLogicalResultIsFailure(mlirMemRefTypeGetStridesAndOffset(type, outStrides, &offset)))
+    return false;
+  intptr_t rank = mlirShapedTypeGetRank(type);
+  for (intptr_t i = 0; i < rank; ++i)
+    if (outStrides[i] == mlirShapedTypeGetDynamicStrideOrOffset() ||
+        mlirShapedTypeIsDynamicDim(type, i))
+      return false;
+  return true;
+}
+
+MlirType shardLLVMArrayOf(MlirType shaped, MlirType element) {
+  for (intptr_t i = mlirShapedTypeGetRank(shaped); i-- > 0;)
+    element = mlirLLVMArrayTypeGet(element, (unsigned)mlirShapedTypeGetDimSize(shaped, i));
+  return element;
+}

@@ -1,0 +1,709 @@
+//===- Destinations.c - Functions, calls, collectives on pointers -*- C -*-===//
+// Every function becomes f(context, workspace, arguments..., results...) on pointers, so that its
+// memory is the caller's. Bodies stay on tensors: an argument enters by bufferization.to_tensor, a
+// result leaves by bufferization.materialize_in_destination, and what a call or a collective writes
+// is a fresh memref.alloc, read afterwards as a tensor (facts/lowering.md, 4.2: out of place, so
+// that nothing aliases).
+//===----------------------------------------------------------------------===//
+
+#include "Lower.h"
+
+#include "shard/Runtime.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_RANK = 16 };
+
+static bool isTensor(MlirType type) { return mlirTypeIsARankedTensor(type); }
+
+static MlirType memrefOf(MlirType tensor) {
+  int64_t shape[MAX_RANK];
+  intptr_t rank = mlirShapedTypeGetRank(tensor);
+  for (intptr_t i = 0; i < rank; ++i)
+    shape[i] = mlirShapedTypeGetDimSize(tensor, i);
+  return mlirMemRefTypeContiguousGet(mlirShapedTypeGetElementType(tensor), rank, shape,
+                                     mlirAttributeGetNull());
+}
+
+//===----------------------------------------------------------------------===//
+// Between tensors and pointers
+//===----------------------------------------------------------------------===//
+
+/// A pointer to the dense elements of a tensor that is only read.
+static MlirValue pointerToRead(ShardBuilder *b, MlirValue tensor) {
+  MlirType type = memrefOf(mlirValueGetType(tensor));
+  ShardNamedAttribute attribute = {"read_only", shardAttrUnit(b->lowering->context)};
+  MlirValue buffer = mlirOperationGetResult(
+      shardBuild(b, "bufferization.to_buffer", 1, &type, 1, &tensor, 1, &attribute), 0);
+  return shardBuildCast(b, buffer, b->lowering->pointer);
+}
+
+/// A fresh buffer for a value of `type`, and the pointer to it.
+static MlirValue pointerToWrite(ShardBuilder *b, MlirType type, MlirValue *outBuffer) {
+  MlirType memref = memrefOf(type);
+  ShardNamedAttribute attributes[] = {
+      {"alignment", shardAttrI64(b->lowering->context, 64)},
+      {"operandSegmentSizes",
+       mlirDenseI32ArrayGet(b->lowering->context, 2, (const int32_t[]){0, 0})}};
+  *outBuffer =
+      mlirOperationGetResult(shardBuild(b, "memref.alloc", 1, &memref, 0, NULL, 2, attributes), 0);
+  return shardBuildCast(b, *outBuffer, b->lowering->pointer);
+}
+
+static MlirValue tensorOf(ShardBuilder *b, MlirValue buffer, MlirType tensor, bool writable) {
+  ShardNamedAttribute attributes[] = {{"restrict", shardAttrUnit(b->lowering->context)},
+                                      {"writable", shardAttrUnit(b->lowering->context)}};
+  return mlirOperationGetResult(shardBuild(b, "bufferization.to_tensor", 1, &tensor, 1, &buffer,
+                                           writable ? 2 : 1, attributes),
+                                0);
+}
+
+static void replaceWith(MlirOperation op, intptr_t result, MlirValue value) {
+  mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, result), value);
+}
+
+static MlirOperation enclosingFunc(MlirOperation op) {
+  while (!shardOpIs(op, "func.func"))
+    op = mlirOperationGetParentOperation(op);
+  return op;
+}
+
+//===----------------------------------------------------------------------===//
+// Mesh
+//===----------------------------------------------------------------------===//
+
+typedef struct Mesh {
+  intptr_t nAxes;
+  int64_t sizes[32];
+} Mesh;
+
+/// The mesh that the op names by `grid`.
+static MlirLogicalResult getMesh(ShardLowering *lowering, MlirOperation op, Mesh *mesh) {
+  MlirAttribute symbol = shardOpGetAttribute(op, "grid");
+  MlirOperation grid =
+      shardModuleLookup(lowering->module, mlirFlatSymbolRefAttrGetValue(symbol));
+  if (mlirOperationIsNull(grid))
+    return shardEmitError(op, "the mesh of this collective is not defined");
+  MlirAttribute shape = shardOpGetAttribute(grid, "shape");
+  mesh->nAxes = mlirDenseArrayGetNumElements(shape);
+  if (mesh->nAxes > 30)
+    return shardEmitError(grid, "%" PRIdPTR " mesh axes; at most 30 are supported", mesh->nAxes);
+  for (intptr_t i = 0; i < mesh->nAxes; ++i) {
+    mesh->sizes[i] = mlirDenseI64ArrayGetElement(shape, i);
+    if (mesh->sizes[i] < 1)
+      return shardEmitError(grid, "mesh axis %" PRIdPTR " has no fixed size", i);
+  }
+  return mlirLogicalResultSuccess();
+}
+
+typedef struct Group {
+  intptr_t nAxes;
+  int32_t axes[32]; // in the op's order, major first
+  int64_t size;
+  int64_t mask;
+  bool ascending;
+} Group;
+
+static Group getGroup(MlirOperation op, const Mesh *mesh) {
+  Group group = {.size = 1, .ascending = true};
+  MlirAttribute axes = shardOpGetAttribute(op, "grid_axes");
+  group.nAxes = mlirAttributeIsNull(axes) ? 0 : mlirDenseArrayGetNumElements(axes);
+  for (intptr_t i = 0; i < group.nAxes; ++i) {
+    group.axes[i] = mlirDenseI16ArrayGetElement(axes, i);
+    group.size *= mesh->sizes[group.axes[i]];
+    group.mask |= (int64_t)1 << group.axes[i];
+    group.ascending &= i == 0 || group.axes[i - 1] < group.axes[i];
+  }
+  return group;
+}
+
+static MlirValue buildCoordinate(ShardBuilder *b, MlirValue context, int64_t axis) {
+  MlirValue operands[] = {context, shardBuildI32(b, axis)};
+  return mlirOperationGetResult(
+      shardBuildRuntimeCall(b, "shardRtCoordinate", 1, &b->lowering->i64, 2, operands), 0);
+}
+
+/// Linear index of this rank in the group, major first.
+static MlirValue buildGroupIndex(ShardBuilder *b, MlirValue context, const Group *group,
+                                 const Mesh *mesh) {
+  MlirValue index = shardBuildI64(b, 0);
+  for (intptr_t i = 0; i < group->nAxes; ++i)
+    index = shardBuildAdd(
+        b, shardBuildMul(b, index, shardBuildI64(b, mesh->sizes[group->axes[i]])),
+        buildCoordinate(b, context, group->axes[i]));
+  return index;
+}
+
+/// World rank of the device at multi-index `attribute` (with dynamic parts in operands 1...) of the
+/// group; `inGroup`: its linear index in the group instead.
+static MlirValue buildPeer(ShardBuilder *b, MlirOperation op, MlirValue context, const Group *group,
+                           const Mesh *mesh, const char *attribute, bool inGroup) {
+  MlirAttribute multiIndex = shardOpGetAttribute(op, attribute);
+  intptr_t nextOperand = 1;
+  MlirValue part[32];
+  memset(part, 0, sizeof(part));
+  intptr_t n = mlirAttributeIsNull(multiIndex) ? 0 : mlirDenseArrayGetNumElements(multiIndex);
+  for (intptr_t i = 0; i < n && i < group->nAxes; ++i) {
+    int64_t value = mlirDenseI64ArrayGetElement(multiIndex, i);
+    part[group->axes[i]] =
+        value == mlirShapedTypeGetDynamicSize()
+            ? shardBuildIndexCast(b, mlirOperationGetOperand(op, nextOperand++), b->lowering->i64)
+            : shardBuildI64(b, value);
+  }
+  MlirValue rank = shardBuildI64(b, 0);
+  for (intptr_t axis = 0; axis < mesh->nAxes; ++axis) {
+    if (inGroup && !(group->mask >> axis & 1))
+      continue;
+    MlirValue coordinate =
+        mlirValueIsNull(part[axis]) ? buildCoordinate(b, context, axis) : part[axis];
+    rank = shardBuildAdd(b, shardBuildMul(b, rank, shardBuildI64(b, mesh->sizes[axis])),
+                         coordinate);
+  }
+  return rank;
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+static MlirLogicalResult reductionNumber(MlirOperation op, int64_t *number) {
+  MlirAttribute attribute = shardOpGetAttribute(op, "reduction");
+  char text[64] = "#shard<partial sum>";
+  *number = SHARD_RT_SUM;
+  if (mlirAttributeIsNull(attribute))
+    return mlirLogicalResultSuccess();
+  MlirContext context = mlirOperationGetContext(op);
+  static const struct {
+    const char *name;
+    int64_t number;
+  } table[] = {{"sum", SHARD_RT_SUM},         {"max", SHARD_RT_MAX},
+               {"min", SHARD_RT_MIN},         {"product", SHARD_RT_PRODUCT},
+               {"bitwise_and", SHARD_RT_AND}, {"bitwise_or", SHARD_RT_OR}};
+  for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); ++i) {
+    snprintf(text, sizeof(text), "#shard<partial %s>", table[i].name);
+    if (mlirAttributeEqual(
+            attribute, mlirAttributeParseGet(context, mlirStringRefCreateFromCString(text)))) {
+      *number = table[i].number;
+      return mlirLogicalResultSuccess();
+    }
+  }
+  return shardEmitError(op, "this reduction cannot be run; expected sum, max, min, product, "
+                            "bitwise_and or bitwise_or");
+}
+
+static int64_t dimProduct(MlirType type, int64_t from, int64_t to) {
+  int64_t product = 1;
+  for (int64_t i = from; i < to; ++i)
+    product *= mlirShapedTypeGetDimSize(type, i);
+  return product;
+}
+
+static int64_t getInteger(MlirOperation op, const char *name, int64_t other) {
+  int64_t value;
+  MlirAttribute attribute = shardOpGetAttribute(op, name);
+  return !mlirAttributeIsNull(attribute) && shardAttrGetI64(attribute, &value) ? value : other;
+}
+
+/// What every call of one collective shares.
+typedef struct Collective {
+  ShardBuilder b;
+  MlirOperation op;
+  MlirValue context;
+  Mesh mesh;
+  Group group;
+  int64_t site;
+  int32_t element;
+} Collective;
+
+static MlirType withDim(MlirType type, int64_t dim, int64_t size) {
+  int64_t shape[MAX_RANK];
+  intptr_t rank = mlirShapedTypeGetRank(type);
+  for (intptr_t i = 0; i < rank; ++i)
+    shape[i] = i == dim ? size : mlirShapedTypeGetDimSize(type, i);
+  return shardTensorWithShape(type, rank, shape);
+}
+
+/// all-gather or reduce-scatter of `input` along `dim` over the axes of `group`.
+static MlirValue buildStrided(Collective *c, const Group *group, MlirValue input, int64_t dim,
+                              int64_t reduction, bool gather) {
+  ShardBuilder *b = &c->b;
+  MlirType type = mlirValueGetType(input);
+  int64_t size = mlirShapedTypeGetDimSize(type, dim);
+  MlirType resultType = withDim(type, dim, gather ? size * group->size : size / group->size);
+  MlirType small = gather ? type : resultType;
+  MlirValue send = pointerToRead(b, input), buffer;
+  MlirValue recv = pointerToWrite(b, resultType, &buffer);
+  MlirValue operands[] = {
+      c->context,
+      shardBuildI32(b, c->site),
+      shardBuildI32(b, group->mask),
+      send,
+      recv,
+      shardBuildI64(b, dimProduct(small, 0, dim)),
+      shardBuildI64(b, dimProduct(small, dim, mlirShapedTypeGetRank(small))),
+      shardBuildI32(b, c->element),
+      gather ? (MlirValue){NULL} : shardBuildI32(b, reduction)};
+  shardBuildRuntimeCall(b, gather ? "shardRtCallAllGather" : "shardRtCallReduceScatter", 0, NULL,
+                        gather ? 8 : 9, operands);
+  return tensorOf(b, buffer, resultType, true);
+}
+
+/// The same when the op's axes are not in the mesh's order: axis by axis. The minor axis is gathered
+/// first; the major one is scattered first.
+static MlirValue buildStridedAnyOrder(Collective *c, MlirValue input, int64_t dim,
+                                      int64_t reduction, bool gather) {
+  if (c->group.ascending)
+    return buildStrided(c, &c->group, input, dim, reduction, gather);
+  for (intptr_t i = 0; i < c->group.nAxes; ++i) {
+    int32_t axis = c->group.axes[gather ? c->group.nAxes - 1 - i : i];
+    Group one = {.nAxes = 1,
+                 .axes = {axis},
+                 .size = c->mesh.sizes[axis],
+                 .mask = (int64_t)1 << axis,
+                 .ascending = true};
+    input = buildStrided(c, &one, input, dim, reduction, gather);
+  }
+  return input;
+}
+
+/// A call that leaves `count` elements of the operand's shape.
+static MlirValue buildSameShape(Collective *c, const char *callee, MlirValue input,
+                                MlirType resultType, bool hasExtra, MlirValue extra,
+                                int64_t mask, int64_t reduction) {
+  ShardBuilder *b = &c->b;
+  MlirValue send = pointerToRead(b, input), buffer;
+  MlirValue recv = pointerToWrite(b, resultType, &buffer);
+  MlirValue operands[10] = {c->context, shardBuildI32(b, c->site), shardBuildI32(b, mask)};
+  intptr_t n = 3;
+  if (hasExtra)
+    operands[n++] = extra;
+  operands[n++] = send;
+  operands[n++] = recv;
+  operands[n++] = shardBuildI64(b, shardTypeElementCount(resultType));
+  operands[n++] = shardBuildI32(b, c->element);
+  if (reduction >= 0)
+    operands[n++] = shardBuildI32(b, reduction);
+  shardBuildRuntimeCall(b, callee, 0, NULL, n, operands);
+  return tensorOf(b, buffer, resultType, true);
+}
+
+static MlirAttribute reassociation(MlirContext context, intptr_t rank, intptr_t splitDim) {
+  // [[0], ..., [splitDim, splitDim + 1], ...] of `rank` groups
+  MlirAttribute groups[MAX_RANK];
+  MlirType i64 = mlirIntegerTypeGet(context, 64);
+  for (intptr_t i = 0, next = 0; i < rank; ++i) {
+    MlirAttribute dims[2];
+    intptr_t n = i == splitDim ? 2 : 1;
+    for (intptr_t k = 0; k < n; ++k)
+      dims[k] = mlirIntegerAttrGet(i64, next++);
+    groups[i] = mlirArrayAttrGet(context, n, dims);
+  }
+  return mlirArrayAttrGet(context, rank, groups);
+}
+
+static MlirValue buildExpand(ShardBuilder *b, MlirValue input, intptr_t dim, int64_t outer,
+                             int64_t inner) {
+  MlirType type = mlirValueGetType(input);
+  intptr_t rank = mlirShapedTypeGetRank(type);
+  int64_t shape[MAX_RANK];
+  for (intptr_t i = 0, k = 0; i < rank; ++i)
+    if (i == dim) {
+      shape[k++] = outer;
+      shape[k++] = inner;
+    } else {
+      shape[k++] = mlirShapedTypeGetDimSize(type, i);
+    }
+  MlirType result = shardTensorWithShape(type, rank + 1, shape);
+  MlirContext context = b->lowering->context;
+  ShardNamedAttribute attributes[] = {
+      {"reassociation", reassociation(context, rank, dim)},
+      {"static_output_shape", mlirDenseI64ArrayGet(context, rank + 1, shape)}};
+  return mlirOperationGetResult(
+      shardBuild(b, "tensor.expand_shape", 1, &result, 1, &input, 2, attributes), 0);
+}
+
+static MlirValue buildCollapse(ShardBuilder *b, MlirValue input, intptr_t dim) {
+  MlirType type = mlirValueGetType(input);
+  intptr_t rank = mlirShapedTypeGetRank(type);
+  int64_t shape[MAX_RANK];
+  for (intptr_t i = 0, k = 0; k < rank - 1; ++k, ++i) {
+    shape[k] = mlirShapedTypeGetDimSize(type, i);
+    if (k == dim)
+      shape[k] *= mlirShapedTypeGetDimSize(type, ++i);
+  }
+  MlirType result = shardTensorWithShape(type, rank - 1, shape);
+  ShardNamedAttribute attribute = {"reassociation",
+                                   reassociation(b->lowering->context, rank - 1, dim)};
+  return mlirOperationGetResult(
+      shardBuild(b, "tensor.collapse_shape", 1, &result, 1, &input, 1, &attribute), 0);
+}
+
+/// Moves dimension `from` to position `to`.
+static MlirValue buildMoveDim(ShardBuilder *b, MlirValue input, intptr_t from, intptr_t to) {
+  if (from == to)
+    return input;
+  MlirContext context = b->lowering->context;
+  MlirType type = mlirValueGetType(input);
+  intptr_t rank = mlirShapedTypeGetRank(type);
+  int64_t permutation[MAX_RANK], shape[MAX_RANK];
+  for (intptr_t i = 0, next = 0; i < rank; ++i) {
+    if (i == to) {
+      permutation[i] = from;
+      continue;
+    }
+    if (next == from)
+      ++next;
+    permutation[i] = next++;
+  }
+  for (intptr_t i = 0; i < rank; ++i)
+    shape[i] = mlirShapedTypeGetDimSize(type, permutation[i]);
+  MlirType result = shardTensorWithShape(type, rank, shape);
+  MlirValue empty = shardBuildValue(b, "tensor.empty", result, 0, NULL);
+  // As a generic: a permuted read.
+  MlirAffineExpr inputExprs[MAX_RANK];
+  MlirAttribute iterators[MAX_RANK];
+  for (intptr_t i = 0; i < rank; ++i) {
+    inputExprs[permutation[i]] = mlirAffineDimExprGet(context, i);
+    iterators[i] = shardParseAttribute(b->lowering, "#linalg.iterator_type<parallel>");
+  }
+  MlirAttribute maps[] = {
+      mlirAffineMapAttrGet(mlirAffineMapGet(context, rank, 0, rank, inputExprs)),
+      mlirAffineMapAttrGet(mlirAffineMapMultiDimIdentityGet(context, rank))};
+  ShardNamedAttribute attributes[] = {
+      {"indexing_maps", mlirArrayAttrGet(context, 2, maps)},
+      {"iterator_types", mlirArrayAttrGet(context, rank, iterators)},
+      {"operandSegmentSizes", mlirDenseI32ArrayGet(context, 2, (const int32_t[]){1, 1})}};
+  MlirType element = mlirShapedTypeGetElementType(type);
+  MlirType elements[] = {element, element};
+  MlirLocation locations[] = {b->location, b->location};
+  MlirRegion region = mlirRegionCreate();
+  MlirBlock block = mlirBlockCreate(2, elements, locations);
+  mlirRegionAppendOwnedBlock(region, block);
+  MlirValue in = mlirBlockGetArgument(block, 0);
+  ShardBuilder inner = shardBuilderAtEnd(b->lowering, block, b->location);
+  shardBuild(&inner, "linalg.yield", 0, NULL, 1, &in, 0, NULL);
+  MlirValue operands[] = {input, empty};
+  return mlirOperationGetResult(shardOpCreate(b->block, b->before, b->location, "linalg.generic", 1,
+                                              &result, 2, operands, 3, attributes, 1, &region),
+                                0);
+}
+
+/// all-to-all: the n parts of `splitDim` become leading blocks, are exchanged, and what came from
+/// each rank stands one after the other along `concatDim`.
+static MlirValue buildAllToAll(Collective *c, MlirValue input, int64_t splitDim,
+                               int64_t concatDim) {
+  ShardBuilder *b = &c->b;
+  int64_t n = c->group.size;
+  MlirType type = mlirValueGetType(input);
+  int64_t size = mlirShapedTypeGetDimSize(type, splitDim);
+  MlirValue blocks = buildExpand(b, input, splitDim, n, size / n);
+  blocks = buildMoveDim(b, blocks, splitDim, 0);
+  MlirType blocksType = mlirValueGetType(blocks);
+  MlirValue send = pointerToRead(b, blocks), buffer;
+  MlirValue recv = pointerToWrite(b, blocksType, &buffer);
+  MlirValue operands[] = {c->context,
+                          shardBuildI32(b, c->site),
+                          shardBuildI32(b, c->group.mask),
+                          send,
+                          recv,
+                          shardBuildI64(b, shardTypeElementCount(blocksType) / n),
+                          shardBuildI32(b, c->element)};
+  shardBuildRuntimeCall(b, "shardRtCallAllToAll", 0, NULL, 7, operands);
+  MlirValue result = tensorOf(b, buffer, blocksType, true);
+  return buildCollapse(b, buildMoveDim(b, result, 0, concatDim), concatDim);
+}
+
+/// This rank's part of a whole value.
+static MlirValue buildAllSlice(Collective *c, MlirValue input, int64_t dim) {
+  ShardBuilder *b = &c->b;
+  MlirContext context = b->lowering->context;
+  MlirType type = mlirValueGetType(input);
+  intptr_t rank = mlirShapedTypeGetRank(type);
+  int64_t part = mlirShapedTypeGetDimSize(type, dim) / c->group.size;
+  MlirType resultType = withDim(type, dim, part);
+  MlirValue offset =
+      shardBuildMul(b, buildGroupIndex(b, c->context, &c->group, &c->mesh), shardBuildI64(b, part));
+  int64_t offsets[MAX_RANK] = {0}, sizes[MAX_RANK], strides[MAX_RANK];
+  for (intptr_t i = 0; i < rank; ++i) {
+    sizes[i] = mlirShapedTypeGetDimSize(resultType, i);
+    strides[i] = 1;
+  }
+  offsets[dim] = mlirShapedTypeGetDynamicStrideOrOffset();
+  ShardNamedAttribute attributes[] = {
+      {"static_offsets", mlirDenseI64ArrayGet(context, rank, offsets)},
+      {"static_sizes", mlirDenseI64ArrayGet(context, rank, sizes)},
+      {"static_strides", mlirDenseI64ArrayGet(context, rank, strides)},
+      {"operandSegmentSizes", mlirDenseI32ArrayGet(context, 4, (const int32_t[]){1, 1, 0, 0})}};
+  MlirValue operands[] = {input, shardBuildIndexCast(b, offset, b->lowering->index)};
+  return mlirOperationGetResult(
+      shardBuild(b, "tensor.extract_slice", 1, &resultType, 2, operands, 4, attributes), 0);
+}
+
+static MlirLogicalResult lowerCollective(ShardLowering *lowering, MlirOperation op) {
+  MlirStringRef fullName = shardOpGetName(op);
+  char name[64];
+  snprintf(name, sizeof(name), "%.*s", (int)(fullName.length - strlen("shard.")),
+           fullName.data + strlen("shard."));
+  Collective c = {.b = shardBuilderBefore(lowering, op), .op = op};
+  if (mlirLogicalResultIsFailure(getMesh(lowering, op, &c.mesh)))
+    return mlirLogicalResultFailure();
+  c.context = mlirBlockGetArgument(shardFuncGetBody(enclosingFunc(op)), 0);
+  ShardBuilder *b = &c.b;
+
+  if (!strcmp(name, "process_multi_index") || !strcmp(name, "process_linear_index")) {
+    if (!strcmp(name, "process_linear_index")) {
+      Group all = {.nAxes = c.mesh.nAxes};
+      for (intptr_t i = 0; i < all.nAxes; ++i)
+        all.axes[i] = (int32_t)i;
+      replaceWith(op, 0,
+                  shardBuildIndexCast(b, buildGroupIndex(b, c.context, &all, &c.mesh),
+                                      lowering->index));
+    } else {
+      MlirAttribute axes = shardOpGetAttribute(op, "axes");
+      bool every = mlirAttributeIsNull(axes) || mlirDenseArrayGetNumElements(axes) == 0;
+      for (intptr_t i = 0; i < mlirOperationGetNumResults(op); ++i)
+        replaceWith(op, i,
+                    shardBuildIndexCast(
+                        b,
+                        buildCoordinate(b, c.context,
+                                        every ? i : mlirDenseI16ArrayGetElement(axes, i)),
+                        lowering->index));
+    }
+    mlirOperationDestroy(op);
+    return mlirLogicalResultSuccess();
+  }
+
+  c.group = getGroup(op, &c.mesh);
+  c.site = getInteger(op, "spmd.site", -1);
+  MlirValue input = mlirOperationGetNumOperands(op) ? mlirOperationGetOperand(op, 0)
+                                                    : (MlirValue){NULL};
+  if (mlirValueIsNull(input) || !isTensor(mlirValueGetType(input)))
+    return shardEmitError(op, "op has no lowering here");
+  MlirType type = mlirValueGetType(input);
+  if (mlirShapedTypeGetRank(type) >= MAX_RANK || shardTypeElementCount(type) < 0)
+    return shardEmitError(op, "the operand of a collective must have a static shape");
+  c.element = shardElementNumber(mlirShapedTypeGetElementType(type));
+  if (c.element < 0)
+    return shardEmitError(op, "the runtime cannot move this element type");
+  MlirType resultType = mlirValueGetType(mlirOperationGetResult(op, 0));
+  MlirValue result = input;
+  MlirValue none = {NULL};
+  int64_t reduction;
+
+  if (!strcmp(name, "all_reduce")) {
+    if (mlirLogicalResultIsFailure(reductionNumber(op, &reduction)))
+      return mlirLogicalResultFailure();
+    result = buildSameShape(&c, "shardRtCallAllReduce", input, resultType, false, none,
+                            c.group.mask, reduction);
+  } else if (!strcmp(name, "all_gather")) {
+    result = buildStridedAnyOrder(&c, input, getInteger(op, "gather_axis", 0), 0, true);
+  } else if (!strcmp(name, "reduce_scatter")) {
+    int64_t dim = getInteger(op, "scatter_dim", getInteger(op, "scatter_axis", 0));
+    if (mlirLogicalResultIsFailure(reductionNumber(op, &reduction)))
+      return mlirLogicalResultFailure();
+    result = buildStridedAnyOrder(&c, input, dim, reduction, false);
+  } else if (!strcmp(name, "all_slice")) {
+    result = buildAllSlice(&c, input, getInteger(op, "slice_axis", 0));
+  } else if (!strcmp(name, "all_to_all")) {
+    int64_t splitDim = getInteger(op, "split_axis", 0), concatDim = getInteger(op, "concat_axis", 0);
+    if (!c.group.ascending)
+      return shardEmitError(op, "all-to-all over mesh axes that are not in the mesh's order");
+    if (mlirShapedTypeGetDimSize(type, splitDim) % c.group.size)
+      return shardEmitError(op,
+                            "dimension %" PRId64 " is %" PRId64 ", not a multiple of the group's "
+                            "%" PRId64,
+                            splitDim, mlirShapedTypeGetDimSize(type, splitDim), c.group.size);
+    result = buildAllToAll(&c, input, splitDim, concatDim);
+  } else if (!strcmp(name, "shift")) {
+    int64_t axis = getInteger(op, "shift_axis", 0);
+    if (mlirAttributeIsNull(shardOpGetAttribute(op, "rotate")))
+      return shardEmitError(op, "a shift that is not cyclic has no lowering; expected 'rotate'");
+    result = buildSameShape(&c, "shardRtCallShift", input, resultType, true,
+                            shardBuildI64(b, getInteger(op, "offset", 0)), (int64_t)1 << axis, -1);
+  } else if (!strcmp(name, "broadcast")) {
+    MlirValue root = buildPeer(b, op, c.context, &c.group, &c.mesh, "root", true);
+    result = buildSameShape(&c, "shardRtCallBroadcast", input, resultType, true, root,
+                            c.group.mask, -1);
+  } else if (!strcmp(name, "send") || !strcmp(name, "recv")) {
+    bool send = !strcmp(name, "send");
+    MlirValue peer = buildPeer(b, op, c.context, &c.group, &c.mesh,
+                               send ? "destination" : "source", false);
+    int64_t channel = getInteger(op, "spmd.channel", c.site < 0 ? 0 : c.site);
+    MlirValue buffer = {NULL};
+    MlirValue pointer =
+        send ? pointerToRead(b, input) : pointerToWrite(b, resultType, &buffer);
+    MlirValue operands[] = {c.context,
+                            shardBuildI32(b, c.site),
+                            shardBuildI32(b, channel),
+                            peer,
+                            pointer,
+                            shardBuildI64(b, shardTypeElementCount(type)),
+                            shardBuildI32(b, c.element)};
+    shardBuildRuntimeCall(b, send ? "shardRtCallSend" : "shardRtCallReceive", 0, NULL, 7, operands);
+    if (!send)
+      result = tensorOf(b, buffer, resultType, true);
+  } else {
+    return shardEmitError(op, "op has no lowering here");
+  }
+  if (!mlirTypeEqual(mlirValueGetType(result), resultType))
+    return shardEmitError(op, "the result's type does not follow from the operand and the mesh");
+  replaceWith(op, 0, result);
+  mlirOperationDestroy(op);
+  return mlirLogicalResultSuccess();
+}
+
+//===----------------------------------------------------------------------===//
+// Functions and calls
+//===----------------------------------------------------------------------===//
+
+static MlirLogicalResult lowerFunction(ShardLowering *lowering, MlirOperation func) {
+  MlirBlock body = shardFuncGetBody(func);
+  bool isPublic = shardFuncIsPublic(func);
+  MlirLocation location = mlirOperationGetLocation(func);
+  intptr_t nArguments = mlirBlockGetNumArguments(body);
+  ShardBuilder b = shardBuilderAtStart(lowering, body, location);
+  mlirBlockInsertArgument(body, 0, lowering->pointer, location); // context
+  mlirBlockInsertArgument(body, 1, lowering->pointer, location); // workspace
+  for (intptr_t i = 0; i < nArguments; ++i) {
+    MlirValue argument = mlirBlockGetArgument(body, i + 2);
+    MlirType type = mlirValueGetType(argument);
+    if (!isTensor(type)) {
+      if (!isPublic)
+        continue;
+      if (shardElementNumber(type) < 0)
+        return shardEmitError(func, "argument %" PRIdPTR " has a type without a lowering", i);
+      MlirValue pointer = mlirBlockInsertArgument(body, i + 2, lowering->pointer, location);
+      MlirValue value = shardBuildLoad(&b, pointer, type);
+      mlirValueReplaceAllUsesOfWith(argument, value);
+      mlirBlockEraseArgument(body, (unsigned)(i + 3));
+      continue;
+    }
+    if (mlirShapedTypeGetRank(type) >= MAX_RANK || shardTypeElementCount(type) < 0)
+      return shardEmitError(func, "argument %" PRIdPTR " has no static shape", i);
+    MlirValue pointer = mlirBlockInsertArgument(body, i + 2, lowering->pointer, location);
+    MlirValue tensor =
+        tensorOf(&b, shardBuildCast(&b, pointer, memrefOf(type)), type, false);
+    mlirValueReplaceAllUsesOfWith(argument, tensor);
+    mlirBlockEraseArgument(body, (unsigned)(i + 3));
+  }
+
+  MlirOperation terminator = mlirBlockGetTerminator(body);
+  intptr_t nResults = mlirOperationGetNumOperands(terminator);
+  ShardBuilder end = shardBuilderBefore(lowering, terminator);
+  MlirValue *kept = SHARD_ARENA_ARRAY(lowering->arena, MlirValue, nResults);
+  intptr_t nKept = 0;
+  for (intptr_t i = 0; i < nResults; ++i) {
+    MlirValue value = mlirOperationGetOperand(terminator, i);
+    MlirType type = mlirValueGetType(value);
+    if (!isTensor(type) && !isPublic) {
+      kept[nKept++] = value;
+      continue;
+    }
+    MlirValue pointer = mlirBlockAddArgument(body, lowering->pointer, location);
+    if (!isTensor(type)) {
+      shardBuildStore(&end, value, pointer);
+      continue;
+    }
+    if (mlirShapedTypeGetRank(type) >= MAX_RANK || shardTypeElementCount(type) < 0)
+      return shardEmitError(func, "result %" PRIdPTR " has no static shape", i);
+    MlirValue operands[] = {value, shardBuildCast(&b, pointer, memrefOf(type))};
+    ShardNamedAttribute attributes[] = {{"restrict", shardAttrUnit(lowering->context)},
+                                        {"writable", shardAttrUnit(lowering->context)}};
+    shardBuild(&end, "bufferization.materialize_in_destination", 0, NULL, 2, operands, 2,
+               attributes);
+  }
+  shardBuild(&end, "func.return", 0, NULL, nKept, kept, 0, NULL);
+  mlirOperationDestroy(terminator);
+  shardOpRemoveAttribute(func, "arg_attrs");
+  shardOpRemoveAttribute(func, "res_attrs");
+  shardFuncUpdateType(func);
+  return mlirLogicalResultSuccess();
+}
+
+static MlirLogicalResult lowerCall(ShardLowering *lowering, MlirOperation op) {
+  MlirBlock body = shardFuncGetBody(enclosingFunc(op));
+  ShardBuilder b = shardBuilderBefore(lowering, op);
+  intptr_t nOperands = mlirOperationGetNumOperands(op);
+  intptr_t nResults = mlirOperationGetNumResults(op);
+  MlirValue *operands = SHARD_ARENA_ARRAY(lowering->arena, MlirValue, 2 + nOperands + nResults);
+  MlirValue *buffers = SHARD_ARENA_ARRAY(lowering->arena, MlirValue, nResults);
+  MlirType *types = SHARD_ARENA_ARRAY(lowering->arena, MlirType, nResults);
+  intptr_t n = 0, nKept = 0;
+  operands[n++] = mlirBlockGetArgument(body, 0);
+  operands[n++] = mlirBlockGetArgument(body, 1); // shardPlanWorkspace moves it
+  for (intptr_t i = 0; i < nOperands; ++i) {
+    MlirValue operand = mlirOperationGetOperand(op, i);
+    operands[n++] = isTensor(mlirValueGetType(operand)) ? pointerToRead(&b, operand) : operand;
+  }
+  for (intptr_t i = 0; i < nResults; ++i) {
+    MlirType type = mlirValueGetType(mlirOperationGetResult(op, i));
+    if (isTensor(type))
+      operands[n++] = pointerToWrite(&b, type, &buffers[i]);
+    else
+      types[nKept++] = type;
+  }
+  ShardNamedAttribute attribute = {"callee", shardOpGetAttribute(op, "callee")};
+  MlirOperation call = shardBuild(&b, "func.call", nKept, types, n, operands, 1, &attribute);
+  shardOpSetAttribute(call, "spmd.workspace", shardAttrUnit(lowering->context));
+  nKept = 0;
+  for (intptr_t i = 0; i < nResults; ++i) {
+    MlirType type = mlirValueGetType(mlirOperationGetResult(op, i));
+    replaceWith(op, i,
+                isTensor(type) ? tensorOf(&b, buffers[i], type, true)
+                               : mlirOperationGetResult(call, nKept++));
+  }
+  mlirOperationDestroy(op);
+  return mlirLogicalResultSuccess();
+}
+
+typedef struct Worklist {
+  ShardArena *arena;
+  MlirOperation *ops;
+  size_t nOps, capacity;
+} Worklist;
+
+static MlirLogicalResult collect(void *user, MlirOperation op) {
+  Worklist *list = user;
+  MlirStringRef name = shardOpGetName(op);
+  bool wanted = shardStringIs(name, "func.call") ||
+                (name.length > 6 && !strncmp(name.data, "shard.", 6) &&
+                 !shardStringIs(name, "shard.grid"));
+  if (!wanted)
+    return mlirLogicalResultSuccess();
+  list->ops = shardArenaGrow(list->arena, list->ops, list->nOps, &list->capacity, list->nOps + 1,
+                             sizeof(*list->ops));
+  list->ops[list->nOps++] = op;
+  return mlirLogicalResultSuccess();
+}
+
+MlirLogicalResult shardLowerToDestinations(ShardLowering *lowering) {
+  Worklist list = {.arena = lowering->arena};
+  if (mlirLogicalResultIsFailure(shardWalk(lowering->module, NULL, collect, &list)))
+    return mlirLogicalResultFailure();
+  MlirBlock top = shardOpBody(lowering->module);
+  for (MlirOperation op = mlirBlockGetFirstOperation(top); !mlirOperationIsNull(op);
+       op = mlirOperationGetNextInBlock(op)) {
+    if (!shardOpIs(op, "func.func"))
+      continue;
+    if (mlirBlockIsNull(shardFuncGetBody(op)))
+      return shardEmitError(op, "function has no body");
+    if (mlirLogicalResultIsFailure(lowerFunction(lowering, op)))
+      return mlirLogicalResultFailure();
+  }
+  for (size_t i = 0; i < list.nOps; ++i)
+    if (mlirLogicalResultIsFailure(shardOpIs(list.ops[i], "func.call")
+                                       ? lowerCall(lowering, list.ops[i])
+                                       : lowerCollective(lowering, list.ops[i])))
+      return mlirLogicalResultFailure();
+  // The mesh has done its work.
+  for (MlirOperation op = mlirBlockGetFirstOperation(top), next; !mlirOperationIsNull(op);
+       op = next) {
+    next = mlirOperationGetNextInBlock(op);
+    if (shardOpIs(op, "shard.grid"))
+      mlirOperationDestroy(op);
+  }
+  return mlirLogicalResultSuccess();
+}

@@ -1,0 +1,109 @@
+//===- Entries.c - The functions that shard/Program.h points at ----*- C -*-===//
+// For a stage function f(context, workspace, arguments..., results...):
+//   f.body(context, dims, args, results, workspace)  unpacks the pointers and returns SHARD_RT_OK;
+//   f.run (the same)                                 runs it under shardRtInvoke.
+//===----------------------------------------------------------------------===//
+
+#include "Lower.h"
+
+static MlirOperation createFunction(ShardLowering *lowering, const char *name, MlirType type,
+                                    MlirLocation location, MlirBlock *outBody) {
+  MlirContext context = lowering->context;
+  MlirType inputs[5];
+  MlirLocation locations[5];
+  for (int i = 0; i < 5; ++i) {
+    inputs[i] = lowering->pointer;
+    locations[i] = location;
+  }
+  *outBody = mlirBlockCreate(5, inputs, locations);
+  MlirRegion region = mlirRegionCreate();
+  mlirRegionAppendOwnedBlock(region, *outBody);
+  ShardNamedAttribute attributes[] = {{"sym_name", shardAttrString(context, name)},
+                                      {"sym_visibility", shardAttrString(context, "private")},
+                                      {"function_type", mlirTypeAttrGet(type)}};
+  return shardOpCreate(shardOpBody(lowering->module), (MlirOperation){NULL}, location, "func.func",
+                       0, NULL, 0, NULL, 3, attributes, 1, &region);
+}
+
+MlirLogicalResult shardBuildEntries(ShardLowering *lowering) {
+  MlirContext context = lowering->context;
+  MlirAttribute program = shardOpGetAttribute(lowering->module, "spmd.program");
+  MlirAttribute stages =
+      mlirDictionaryAttrGetElementByName(program, mlirStringRefCreateFromCString("stages"));
+  intptr_t nStages = mlirArrayAttrGetNumElements(stages);
+  MlirAttribute *updated = SHARD_ARENA_ARRAY(lowering->arena, MlirAttribute, nStages);
+  MlirType inputs[6];
+  for (int i = 0; i < 6; ++i)
+    inputs[i] = lowering->pointer;
+  MlirType bodyType = mlirFunctionTypeGet(context, 5, inputs, 1, &lowering->i32);
+  for (intptr_t s = 0; s < nStages; ++s) {
+    MlirAttribute stage = mlirArrayAttrGetElement(stages, s);
+    MlirStringRef name = mlirStringAttrGetValue(mlirDictionaryAttrGetElementByName(
+        stage, mlirStringRefCreateFromCString("function")));
+    intptr_t nArguments = mlirDenseArrayGetNumElements(mlirDictionaryAttrGetElementByName(
+        stage, mlirStringRefCreateFromCString("arguments")));
+    intptr_t nResults = mlirDenseArrayGetNumElements(
+        mlirDictionaryAttrGetElementByName(stage, mlirStringRefCreateFromCString("results")));
+    MlirOperation func = shardModuleLookup(lowering->module, name);
+    MlirLocation location = mlirOperationGetLocation(func);
+    char *bodyName =
+        shardArenaFormat(lowering->arena, "%.*s.body", (int)name.length, name.data);
+    char *runName = shardArenaFormat(lowering->arena, "%.*s.run", (int)name.length, name.data);
+    MlirBlock block;
+    createFunction(lowering, bodyName, bodyType, location, &block);
+    ShardBuilder b = shardBuilderAtEnd(lowering, block, location);
+    MlirValue *operands =
+        SHARD_ARENA_ARRAY(lowering->arena, MlirValue, 2 + nArguments + nResults);
+    intptr_t n = 0;
+    operands[n++] = mlirBlockGetArgument(block, 0);
+    operands[n++] = mlirBlockGetArgument(block, 4);
+    for (intptr_t i = 0; i < nArguments + nResults; ++i) {
+      bool isResult = i >= nArguments;
+      MlirValue place = shardBuildElementPointer(
+          &b, mlirBlockGetArgument(block, isResult ? 3 : 2),
+          shardBuildI64(&b, isResult ? i - nArguments : i), lowering->pointer);
+      operands[n++] = shardBuildValue(&b, "llvm.load", lowering->pointer, 1, &place);
+    }
+    ShardNamedAttribute callee = {"callee", mlirFlatSymbolRefAttrGet(context, name)};
+    shardBuild(&b, "func.call", 0, NULL, n, operands, 1, &callee);
+    MlirValue zero = shardBuildI32(&b, 0);
+    shardBuild(&b, "func.return", 0, NULL, 1, &zero, 0, NULL);
+
+    createFunction(lowering, runName, bodyType, location, &block);
+    b = shardBuilderAtEnd(lowering, block, location);
+    ShardNamedAttribute target = {
+        "value",
+        mlirFlatSymbolRefAttrGet(context, mlirStringRefCreateFromCString(bodyName))};
+    MlirValue address = mlirOperationGetResult(
+        shardBuild(&b, "func.constant", 1, &bodyType, 0, NULL, 1, &target), 0);
+    MlirValue arguments[6] = {mlirBlockGetArgument(block, 0),
+                              shardBuildCast(&b, address, lowering->pointer)};
+    for (int i = 1; i < 5; ++i)
+      arguments[1 + i] = mlirBlockGetArgument(block, i);
+    MlirOperation call =
+        shardBuildRuntimeCall(&b, "shardRtInvoke", 1, &lowering->i32, 6, arguments);
+    MlirValue status = mlirOperationGetResult(call, 0);
+    shardBuild(&b, "func.return", 0, NULL, 1, &status, 0, NULL);
+
+    MlirAttribute workspace = shardOpGetAttribute(func, "spmd.workspace");
+    MlirNamedAttribute entries[] = {
+        shardNamed(context, "function", shardAttrString(context, runName)),
+        shardNamed(context, "arguments",
+                   mlirDictionaryAttrGetElementByName(
+                       stage, mlirStringRefCreateFromCString("arguments"))),
+        shardNamed(context, "results",
+                   mlirDictionaryAttrGetElementByName(stage,
+                                                      mlirStringRefCreateFromCString("results"))),
+        shardNamed(context, "workspace", workspace)};
+    updated[s] = mlirDictionaryAttrGet(context, 4, entries);
+  }
+  MlirNamedAttribute all[16];
+  intptr_t n = mlirDictionaryAttrGetNumElements(program);
+  for (intptr_t i = 0; i < n; ++i) {
+    all[i] = mlirDictionaryAttrGetElement(program, i);
+    if (shardStringIs(mlirIdentifierStr(all[i].name), "stages"))
+      all[i].attribute = mlirArrayAttrGet(context, nStages, updated);
+  }
+  shardOpSetAttribute(lowering->module, "spmd.program", mlirDictionaryAttrGet(context, n, all));
+  return mlirLogicalResultSuccess();
+}

@@ -1,0 +1,35 @@
+//===- Loops.h - Loop nests from linalg on buffers -----------------*- C -*-===//
+#ifndef SHARD_LOWER_LOOPS_H
+#define SHARD_LOWER_LOOPS_H
+
+#include "Lower.h"
+
+/// Memrefs as pointers to their first element; types (shape, strides) stay those of the memref.
+typedef struct ShardBuffers {
+  ShardLowering *lowering;
+  ShardPointerMap *map; // memref value -> index below
+  MlirValue *pointers;
+  MlirType *types;
+  size_t nBuffers, capacity, typeCapacity;
+} ShardBuffers;
+
+void shardBuffersSet(ShardBuffers *buffers, MlirValue memref, MlirValue pointer, MlirType type);
+/// False if `memref` is not known.
+bool shardBuffersGet(const ShardBuffers *buffers, MlirValue memref, MlirValue *outPointer,
+                     MlirType *outType);
+
+/// Emits loops for a linalg.generic on buffers, before it. Does not erase it.
+MlirLogicalResult shardEmitGenericLoops(ShardBuffers *buffers, MlirOperation op);
+
+/// Copies `source` to `destination`, both known memrefs of one shape, before `before`.
+MlirLogicalResult shardEmitCopyLoops(ShardBuffers *buffers, MlirOperation before, MlirValue source,
+                                     MlirValue destination);
+
+/// Contraction.c: products of two operands summed over some loops.
+bool shardIsContraction(MlirOperation op);
+MlirLogicalResult shardEmitContraction(ShardBuffers *buffers, MlirOperation op);
+
+/// Scalars.c: assertions and elementary functions of a function.
+MlirLogicalResult shardLowerScalars(ShardLowering *lowering, MlirOperation func);
+
+#endif // SHARD_LOWER_LOOPS_H

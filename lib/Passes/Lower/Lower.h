@@ -1,0 +1,115 @@
+//===- Lower.h - Parts of the CPU lowering ------------------------*- C -*-===//
+// The order of work, all on one module:
+//   tensors   shardProgramInfoCollect   what shard/Program.h needs, kept as `spmd.program`
+//             shardLowerToDestinations  functions take context, workspace and out-pointers; calls and
+//                                       collectives become calls on pointers
+//             shardPrepareContractions  contractions start from nothing, read through transposes
+//   buffers   (one-shot-bufferize)
+//             shardPlanWorkspace        every memref.alloc gets an offset
+//             shardLowerBuffers         memrefs become pointers, linalg becomes loops
+//   LLVM      (upstream conversions)
+//===----------------------------------------------------------------------===//
+#ifndef SHARD_LOWER_LOWER_H
+#define SHARD_LOWER_LOWER_H
+
+#include "../Core/Arena.h"
+#include "../Core/Diagnostics.h"
+#include "../Core/IR.h"
+#include "../Core/Pass.h"
+
+#include "mlir-c/AffineExpr.h"
+#include "mlir-c/AffineMap.h"
+#include "mlir-c/BuiltinAttributes.h"
+#include "mlir-c/BuiltinTypes.h"
+#include "mlir-c/IR.h"
+
+/// What the target can do. See shardTargetGet.
+typedef struct ShardTarget {
+  int64_t vectorBytes; // of the widest vector that pays
+  bool manyRegisters;  // 32 vector registers rather than 16
+} ShardTarget;
+
+/// State of one run of the lowering.
+typedef struct ShardLowering {
+  MlirContext context;
+  MlirOperation module;
+  ShardArena *arena;
+  ShardTarget target;
+  // Types and attributes used everywhere.
+  MlirType pointer, i1, i8, i32, i64, index, f32, f64;
+  intptr_t nGlobals; // for unique names
+} ShardLowering;
+
+/// Where ops are created: before `before`, or at the end of `block`.
+typedef struct ShardBuilder {
+  ShardLowering *lowering;
+  MlirLocation location;
+  MlirBlock block;
+  MlirOperation before;
+} ShardBuilder;
+
+ShardBuilder shardBuilderBefore(ShardLowering *lowering, MlirOperation before);
+ShardBuilder shardBuilderAtEnd(ShardLowering *lowering, MlirBlock block, MlirLocation location);
+ShardBuilder shardBuilderAtStart(ShardLowering *lowering, MlirBlock block, MlirLocation location);
+
+MlirOperation shardBuild(ShardBuilder *b, const char *name, intptr_t nResults,
+                         const MlirType *results, intptr_t nOperands, const MlirValue *operands,
+                         intptr_t nAttributes, const ShardNamedAttribute *attributes);
+/// One result, no attributes.
+MlirValue shardBuildValue(ShardBuilder *b, const char *name, MlirType type, intptr_t nOperands,
+                          const MlirValue *operands);
+MlirValue shardBuildConstant(ShardBuilder *b, MlirType type, MlirAttribute value);
+MlirValue shardBuildI64(ShardBuilder *b, int64_t value);
+MlirValue shardBuildI32(ShardBuilder *b, int64_t value);
+MlirValue shardBuildIndex(ShardBuilder *b, int64_t value);
+MlirValue shardBuildAdd(ShardBuilder *b, MlirValue left, MlirValue right);
+MlirValue shardBuildMul(ShardBuilder *b, MlirValue left, MlirValue right);
+MlirValue shardBuildCast(ShardBuilder *b, MlirValue value, MlirType type); // unrealized
+MlirValue shardBuildIndexCast(ShardBuilder *b, MlirValue value, MlirType type);
+/// `pointer` + `elements` (i64) of `elementType`.
+MlirValue shardBuildElementPointer(ShardBuilder *b, MlirValue pointer, MlirValue elements,
+                                   MlirType elementType);
+/// Loads or stores a scalar of a tensor: i1 is a byte, index is 64 bits.
+MlirValue shardBuildLoad(ShardBuilder *b, MlirValue pointer, MlirType elementType);
+void shardBuildStore(ShardBuilder *b, MlirValue value, MlirValue pointer);
+/// A call of a function of the module, declared at first use with these types.
+MlirOperation shardBuildRuntimeCall(ShardBuilder *b, const char *callee, intptr_t nResults,
+                                    const MlirType *results, intptr_t nOperands,
+                                    const MlirValue *operands);
+/// scf.for from 0 to `count` by `step` (i64); returns its body, whose argument 0 is the index and
+/// whose further arguments are the `nCarried` values. The caller ends the body with shardBuildYield.
+MlirOperation shardBuildFor(ShardBuilder *b, MlirValue from, MlirValue to, MlirValue step,
+                            intptr_t nCarried, const MlirValue *carried);
+void shardBuildYield(ShardBuilder *b, intptr_t nValues, const MlirValue *values);
+
+static inline MlirBlock shardOpBody(MlirOperation op) {
+  return mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
+}
+static inline MlirNamedAttribute shardNamed(MlirContext context, const char *name,
+                                            MlirAttribute attribute) {
+  return mlirNamedAttributeGet(
+      mlirIdentifierGet(context, mlirStringRefCreateFromCString(name)), attribute);
+}
+/// Parses text that this code wrote.
+MlirAttribute shardParseAttribute(ShardLowering *lowering, const char *text);
+MlirType shardParseType(ShardLowering *lowering, const char *text);
+/// Parses one op of a template, appends it to the module.
+MlirOperation shardParseIntoModule(ShardLowering *lowering, const char *text);
+
+/// SHARD_RT_... number of an element type; -1 if the runtime has none.
+int32_t shardElementNumber(MlirType elementType);
+
+/// Strides (elements) of a static memref type; false if one is dynamic.
+bool shardMemrefGetStrides(MlirType type, int64_t *outStrides);
+
+/// LLVM array type of a static shaped type.
+MlirType shardLLVMArrayOf(MlirType shaped, MlirType element);
+
+MlirLogicalResult shardProgramInfoCollect(ShardLowering *lowering);
+MlirLogicalResult shardLowerToDestinations(ShardLowering *lowering);
+MlirLogicalResult shardPrepareContractions(ShardLowering *lowering);
+MlirLogicalResult shardPlanWorkspace(ShardLowering *lowering);
+MlirLogicalResult shardLowerBuffers(ShardLowering *lowering);
+MlirLogicalResult shardBuildEntries(ShardLowering *lowering);
+
+#endif // SHARD_LOWER_LOWER_H

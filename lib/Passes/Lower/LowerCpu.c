@@ -1,0 +1,89 @@
+//===- LowerCpu.c - L3, or an unsharded module, to the LLVM dialect -*- C -*-===//
+// Reads: functions @main or @main_stageK on tensors with `shard` collectives (FORMATS, L3); any
+// linalg-on-tensors module with one public function counts as one stage on one rank.
+// Writes: the LLVM dialect, and `spmd.program`, from which shard/Emit.h makes the tables of
+// shard/Program.h. Fails: an op or a type without a lowering, at the op.
+//===----------------------------------------------------------------------===//
+
+#include "Lower.h"
+#include "Target.h"
+
+#include "mlir-c/Dialect/LLVM.h"
+#include "mlir-c/Pass.h"
+
+#include <string.h>
+
+typedef struct LowerCpuOptions {
+  const char *mcpu;
+  int64_t vectorBits;
+} LowerCpuOptions;
+
+static const ShardOption optionTable[] = {
+    SHARD_OPTION(LowerCpuOptions, mcpu, "mcpu", "host", "",
+                 "CPU to generate code for: host, generic, or LLVM's name of one"),
+    SHARD_OPTION(LowerCpuOptions, vectorBits, "vector-bits", "0", "0..2048",
+                 "Width of vectors in bits; 0: the CPU's (128 if it is not known here)"),
+};
+
+// A pass that this code names exists; its complaints would have nobody to read them.
+static void ignoreText(MlirStringRef text, void *user) {
+  (void)text;
+  (void)user;
+}
+
+static MlirLogicalResult runPipeline(ShardLowering *lowering, const char *passes) {
+  MlirPassManager manager = mlirPassManagerCreateOnOperation(
+      lowering->context, mlirStringRefCreateFromCString("builtin.module"));
+  MlirLogicalResult result =
+      mlirOpPassManagerAddPipeline(mlirPassManagerGetAsOpPassManager(manager),
+                                   mlirStringRefCreateFromCString(passes), ignoreText, NULL);
+  if (mlirLogicalResultIsSuccess(result))
+    result = mlirPassManagerRunOnOp(manager, lowering->module);
+  mlirPassManagerDestroy(manager);
+  return result;
+}
+
+static MlirLogicalResult runLowerCpu(ShardPassRun *run) {
+  const LowerCpuOptions *options = run->options;
+  MlirContext context = run->context;
+  ShardLowering lowering = {
+      .context = context,
+      .module = run->op,
+      .arena = run->arena,
+      .pointer = mlirLLVMPointerTypeGet(context, 0),
+      .i1 = mlirIntegerTypeGet(context, 1),
+      .i8 = mlirIntegerTypeGet(context, 8),
+      .i32 = mlirIntegerTypeGet(context, 32),
+      .i64 = mlirIntegerTypeGet(context, 64),
+      .index = mlirIndexTypeGet(context),
+      .f32 = mlirF32TypeGet(context),
+      .f64 = mlirF64TypeGet(context),
+      .target = shardTargetGet(options->mcpu, options->vectorBits),
+  };
+  MlirLogicalResult failure = mlirLogicalResultFailure();
+#define STEP(call)                                                                                 \
+  if (mlirLogicalResultIsFailure(call))                                                            \
+  return failure
+  STEP(shardProgramInfoCollect(&lowering));
+  STEP(runPipeline(&lowering, "func.func(convert-elementwise-to-linalg)"));
+  STEP(shardLowerToDestinations(&lowering));
+  STEP(shardPrepareContractions(&lowering));
+  STEP(runPipeline(&lowering, "func.func(eliminate-empty-tensors),one-shot-bufferize,"
+                              "func.func(linalg-generalize-named-ops)"));
+  STEP(shardPlanWorkspace(&lowering));
+  STEP(shardLowerBuffers(&lowering));
+  STEP(shardBuildEntries(&lowering));
+  STEP(runPipeline(&lowering, "arith-expand{include-bf16=true},convert-scf-to-cf,convert-to-llvm,"
+                              "reconcile-unrealized-casts"));
+#undef STEP
+  return mlirLogicalResultSuccess();
+}
+
+const ShardPassInfo shardLowerCpuPass = {
+    .argument = "shard-lower-cpu",
+    .summary = "Lower per-device functions to the LLVM dialect for CPU ranks",
+    .anchor = "builtin.module",
+    .dialects = "bufferization llvm memref ub vector",
+    SHARD_PASS_OPTIONS(LowerCpuOptions, optionTable),
+    .run = runLowerCpu,
+};

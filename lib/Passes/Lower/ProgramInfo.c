@@ -1,0 +1,350 @@
+//===- ProgramInfo.c - What an emitted program says of itself ------*- C -*-===//
+// Reads the attributes of L3 (or of an unsharded module: all replicated, one rank) and keeps what
+// shard/Program.h exports as `spmd.program` on the module:
+//   {axes = ["pp","tp"], sizes = array<i64>, pp = -1 : i64,
+//    arguments = [{index, name, role, global = tensor<..>, local, view = array<i64>,
+//                  axis_start = array<i32>, axes = array<i32>, constant = 0 : i64, data = "symbol"}],
+//    results = [...], stages = [{function, arguments = array<i32>, results = array<i32>}],
+//    sites = [{site, kind, location, cause}]}
+// Whole values of constant arguments become globals.
+//===----------------------------------------------------------------------===//
+
+#include "Lower.h"
+
+#include "../Analysis/Mesh.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// Distinct (argument, sharding) pairs, in order of their first use.
+typedef struct ValueList {
+  ShardArena *arena;
+  MlirAttribute *items;
+  size_t nItems, capacity;
+} ValueList;
+
+static int32_t addValue(ValueList *list, MlirAttribute item) {
+  for (size_t i = 0; i < list->nItems; ++i)
+    if (mlirAttributeEqual(list->items[i], item))
+      return (int32_t)i;
+  list->items = shardArenaGrow(list->arena, list->items, list->nItems, &list->capacity,
+                               list->nItems + 1, sizeof(*list->items));
+  list->items[list->nItems] = item;
+  return (int32_t)list->nItems++;
+}
+
+/// Mesh axes named `name`; "tp" also stands for its sub-axes tp.0, tp.1. Returns how many.
+static int32_t findAxes(const ShardMesh *mesh, MlirStringRef name, int32_t *axes) {
+  int32_t n = 0;
+  for (int32_t i = 0; i < mesh->nAxes; ++i)
+    if (!strncmp(mesh->names[i], name.data, name.length) &&
+        (mesh->names[i][name.length] == 0 || mesh->names[i][name.length] == '.'))
+      axes[n++] = i;
+  return n;
+}
+
+static MlirAttribute getOr(MlirAttribute attribute, MlirAttribute other) {
+  return mlirAttributeIsNull(attribute) ? other : attribute;
+}
+
+typedef MlirAttribute (*AttributeGetter)(MlirOperation func, intptr_t index, const char *name);
+
+/// Finds the file-metadata section that MLIR prints after an op whose resources have blobs.
+static void scanForResources(MlirStringRef text, void *user) {
+  static const char key[] = "dialect_resources";
+  size_t *matched = user; // characters of `key` seen; its length once found
+  for (size_t i = 0; i < text.length && *matched < sizeof(key) - 1; ++i)
+    *matched = text.data[i] == key[*matched] ? *matched + 1 : text.data[i] == key[0];
+}
+
+/// Whether a dense_resource has its values. The C API cannot ask: print an op that carries it.
+static bool resourceHasBlob(ShardLowering *lowering, MlirAttribute value) {
+  MlirModule holder = mlirModuleCreateEmpty(mlirLocationUnknownGet(lowering->context));
+  mlirOperationSetDiscardableAttributeByName(mlirModuleGetOperation(holder),
+                                             mlirStringRefCreateFromCString("spmd.value"), value);
+  size_t matched = 0;
+  mlirOperationPrint(mlirModuleGetOperation(holder), scanForResources, &matched);
+  mlirModuleDestroy(holder);
+  return matched == strlen("dialect_resources");
+}
+
+/// Makes a global of a constant's values; its name, or null when they were elided.
+static MlirAttribute makeDataGlobal(ShardLowering *lowering, MlirOperation func,
+                                    MlirAttribute value) {
+  MlirContext context = lowering->context;
+  MlirType type = mlirAttributeGetType(value);
+  if (mlirAttributeIsADenseResourceElements(value) && !resourceHasBlob(lowering, value))
+    return mlirAttributeGetNull();
+  char name[48];
+  snprintf(name, sizeof(name), "shard_data_%" PRIdPTR, lowering->nGlobals++);
+  MlirRegion region = mlirRegionCreate();
+  ShardNamedAttribute attributes[] = {
+      {"global_type", mlirTypeAttrGet(shardLLVMArrayOf(type, mlirShapedTypeGetElementType(type)))},
+      {"sym_name", shardAttrString(context, name)},
+      {"linkage", shardParseAttribute(lowering, "#llvm.linkage<internal>")},
+      {"constant", shardAttrUnit(context)},
+      {"value", value},
+      {"alignment", shardAttrI64(context, 64)}};
+  shardOpCreate(shardOpBody(lowering->module), (MlirOperation){NULL},
+                mlirOperationGetLocation(func), "llvm.mlir.global", 0, NULL, 0, NULL, 6, attributes,
+                1, &region);
+  return shardAttrString(context, name);
+}
+
+static MlirLogicalResult describeValue(ShardLowering *lowering, const ShardMesh *mesh,
+                                       MlirOperation func, intptr_t position, MlirType local,
+                                       AttributeGetter get, const char *indexName, ValueList *list,
+                                       int32_t *outIndex) {
+  MlirContext context = lowering->context;
+  MlirAttribute index =
+      getOr(get(func, position, indexName), shardAttrI64(context, position));
+  MlirAttribute name = getOr(get(func, position, "spmd.name"), shardAttrString(context, ""));
+  MlirAttribute role = getOr(get(func, position, "spmd.role"), shardAttrString(context, ""));
+  MlirAttribute globalAttribute =
+      getOr(get(func, position, "spmd.global"), mlirTypeAttrGet(local));
+  MlirType global = mlirTypeAttrGetValue(globalAttribute);
+  MlirAttribute view = get(func, position, "spmd.view");
+  MlirAttribute sharding = get(func, position, "spmd.sharding");
+  MlirAttribute value = get(func, position, "spmd.value");
+  bool isTensor = mlirTypeIsAShaped(global);
+  MlirType element = isTensor ? mlirShapedTypeGetElementType(global) : global;
+  if (shardElementNumber(element) < 0)
+    return shardEmitError(func, "%s %" PRIdPTR " has an element type without a lowering",
+                          strcmp(indexName, "spmd.arg") ? "result" : "argument", position);
+  intptr_t rank = isTensor ? mlirShapedTypeGetRank(global) : 0;
+  if (mlirAttributeIsNull(view)) {
+    int64_t *shape = SHARD_ARENA_ARRAY(lowering->arena, int64_t, rank);
+    for (intptr_t i = 0; i < rank; ++i)
+      shape[i] = mlirShapedTypeGetDimSize(global, i);
+    view = shardAttrI64Array(context, rank, shape);
+  }
+  intptr_t nDims = mlirDenseArrayGetNumElements(view);
+  int32_t *starts = SHARD_ARENA_ARRAY(lowering->arena, int32_t, nDims + 1);
+  int32_t axes[64], nAxes = 0;
+  for (intptr_t i = 0; i < nDims; ++i) {
+    starts[i] = nAxes;
+    if (mlirAttributeIsNull(sharding) || i >= mlirArrayAttrGetNumElements(sharding))
+      continue;
+    MlirAttribute names = mlirArrayAttrGetElement(sharding, i);
+    for (intptr_t k = 0; k < mlirArrayAttrGetNumElements(names); ++k) {
+      MlirStringRef axis = mlirStringAttrGetValue(mlirArrayAttrGetElement(names, k));
+      int32_t n = nAxes < 32 ? findAxes(mesh, axis, axes + nAxes) : 0;
+      if (!n)
+        return shardEmitError(func, "'spmd.sharding' names '%.*s', which the mesh has not",
+                              (int)axis.length, axis.data);
+      nAxes += n;
+    }
+  }
+  starts[nDims] = nAxes;
+  MlirAttribute data = mlirAttributeGetNull();
+  if (!mlirAttributeIsNull(value))
+    data = makeDataGlobal(lowering, func, value);
+  MlirNamedAttribute entries[] = {
+      shardNamed(context, "index", index),
+      shardNamed(context, "name", name),
+      shardNamed(context, "role", role),
+      shardNamed(context, "global", globalAttribute),
+      shardNamed(context, "local", mlirTypeAttrGet(local)),
+      shardNamed(context, "view", view),
+      shardNamed(context, "axis_start", mlirDenseI32ArrayGet(context, nDims + 1, starts)),
+      shardNamed(context, "axes", mlirDenseI32ArrayGet(context, nAxes, axes)),
+      shardNamed(context, "constant", shardAttrI64(context, !mlirAttributeIsNull(value))),
+      shardNamed(context, "data", data)};
+  intptr_t n = sizeof(entries) / sizeof(entries[0]) - (mlirAttributeIsNull(data) ? 1 : 0);
+  *outIndex = addValue(list, mlirDictionaryAttrGet(context, n, entries));
+  return mlirLogicalResultSuccess();
+}
+
+//===----------------------------------------------------------------------===//
+// Sites
+//===----------------------------------------------------------------------===//
+
+typedef struct SiteCollector {
+  ShardLowering *lowering;
+  ValueList list;
+} SiteCollector;
+
+static MlirAttribute findSite(MlirOperation module, int64_t site) {
+  MlirAttribute sites = shardOpGetAttribute(module, "spmd.sites");
+  if (mlirAttributeIsNull(sites) || !mlirAttributeIsAArray(sites))
+    return mlirAttributeGetNull();
+  for (intptr_t i = 0; i < mlirArrayAttrGetNumElements(sites); ++i) {
+    MlirAttribute entry = mlirArrayAttrGetElement(sites, i);
+    if (!mlirAttributeIsADictionary(entry))
+      continue;
+    MlirAttribute number =
+        mlirDictionaryAttrGetElementByName(entry, mlirStringRefCreateFromCString("site"));
+    int64_t value = i;
+    if (!mlirAttributeIsNull(number))
+      shardAttrGetI64(number, &value);
+    if (value == site)
+      return entry;
+  }
+  return mlirAttributeGetNull();
+}
+
+static MlirAttribute dictionaryText(MlirAttribute dictionary, const char *name) {
+  MlirAttribute value = mlirDictionaryAttrGetElementByName(
+      dictionary, mlirStringRefCreateFromCString(name));
+  return !mlirAttributeIsNull(value) && mlirAttributeIsAString(value) ? value
+                                                                      : mlirAttributeGetNull();
+}
+
+static MlirLogicalResult collectSite(void *user, MlirOperation op) {
+  SiteCollector *collector = user;
+  MlirStringRef name = shardOpGetName(op);
+  int64_t site;
+  MlirAttribute attribute = shardOpGetAttribute(op, "spmd.site");
+  if (name.length < 6 || strncmp(name.data, "shard.", 6) || mlirAttributeIsNull(attribute) ||
+      !shardAttrGetI64(attribute, &site))
+    return mlirLogicalResultSuccess();
+  ShardLowering *lowering = collector->lowering;
+  MlirContext context = lowering->context;
+  static const struct {
+    const char *op, *kind;
+  } kinds[] = {{"shard.all_reduce", "all-reduce"}, {"shard.all_gather", "all-gather"},
+               {"shard.reduce_scatter", "reduce-scatter"}, {"shard.all_to_all", "all-to-all"},
+               {"shard.shift", "permute"}, {"shard.broadcast", "broadcast"},
+               {"shard.send", "send"}, {"shard.recv", "send"}};
+  const char *kind = NULL;
+  for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); ++i)
+    if (shardStringIs(name, kinds[i].op))
+      kind = kinds[i].kind;
+  if (!kind)
+    return mlirLogicalResultSuccess();
+  MlirAttribute kindAttribute = shardAttrString(context, kind);
+  MlirAttribute location = shardAttrString(
+      context, shardLocationText(mlirOperationGetLocation(op), lowering->arena));
+  MlirAttribute cause = shardAttrString(context, "");
+  MlirAttribute entry = findSite(lowering->module, site);
+  if (!mlirAttributeIsNull(entry)) {
+    kindAttribute = getOr(dictionaryText(entry, "kind"), kindAttribute);
+    location = getOr(dictionaryText(entry, "location"),
+                     getOr(dictionaryText(entry, "op"), location));
+    cause = getOr(dictionaryText(entry, "cause"), cause);
+  }
+  // One entry a site: the first op stands for all of it.
+  for (size_t i = 0; i < collector->list.nItems; ++i) {
+    int64_t other;
+    shardAttrGetI64(mlirDictionaryAttrGetElementByName(collector->list.items[i],
+                                                       mlirStringRefCreateFromCString("site")),
+                    &other);
+    if (other == site)
+      return mlirLogicalResultSuccess();
+  }
+  MlirNamedAttribute entries[] = {shardNamed(context, "site", shardAttrI64(context, site)),
+                                  shardNamed(context, "kind", kindAttribute),
+                                  shardNamed(context, "location", location),
+                                  shardNamed(context, "cause", cause)};
+  addValue(&collector->list, mlirDictionaryAttrGet(context, 4, entries));
+  return mlirLogicalResultSuccess();
+}
+
+static int compareSites(const void *a, const void *b) {
+  int64_t left, right;
+  MlirStringRef key = mlirStringRefCreateFromCString("site");
+  shardAttrGetI64(mlirDictionaryAttrGetElementByName(*(const MlirAttribute *)a, key), &left);
+  shardAttrGetI64(mlirDictionaryAttrGetElementByName(*(const MlirAttribute *)b, key), &right);
+  return (left > right) - (left < right);
+}
+
+//===----------------------------------------------------------------------===//
+// Stages
+//===----------------------------------------------------------------------===//
+
+MlirLogicalResult shardProgramInfoCollect(ShardLowering *lowering) {
+  MlirContext context = lowering->context;
+  ShardArena *arena = lowering->arena;
+  ShardMesh mesh = {0};
+  if (!shardMeshRead(lowering->module, arena, &mesh))
+    mesh.nAxes = 0;
+
+  // The stages: public functions, in the order of `spmd.stage`.
+  MlirOperation stages[4096];
+  intptr_t nStages = 0;
+  MlirBlock top = shardOpBody(lowering->module);
+  for (MlirOperation op = mlirBlockGetFirstOperation(top); !mlirOperationIsNull(op);
+       op = mlirOperationGetNextInBlock(op)) {
+    if (!shardOpIs(op, "func.func") || !shardFuncIsPublic(op) ||
+        mlirBlockIsNull(shardFuncGetBody(op)))
+      continue;
+    int64_t stage = 0;
+    MlirAttribute attribute = shardOpGetAttribute(op, "spmd.stage");
+    if (!mlirAttributeIsNull(attribute))
+      shardAttrGetI64(attribute, &stage);
+    else if (nStages)
+      return shardEmitError(op, "a second public function; expected one, or stages with 'spmd.stage'");
+    if (stage != nStages)
+      return shardEmitError(op, "'spmd.stage' is %" PRId64 ", expected %" PRIdPTR
+                                ": stages stand in order", stage, nStages);
+    if (nStages == (intptr_t)(sizeof(stages) / sizeof(stages[0])))
+      return shardEmitError(op, "more than 4096 stages");
+    stages[nStages++] = op;
+  }
+  if (!nStages)
+    return shardEmitError(lowering->module, "no public function with a body");
+
+  ValueList arguments = {.arena = arena}, results = {.arena = arena};
+  MlirAttribute *stageAttributes = SHARD_ARENA_ARRAY(arena, MlirAttribute, nStages);
+  for (intptr_t s = 0; s < nStages; ++s) {
+    MlirOperation func = stages[s];
+    MlirBlock body = shardFuncGetBody(func);
+    intptr_t nArguments = mlirBlockGetNumArguments(body);
+    MlirOperation terminator = mlirBlockGetTerminator(body);
+    intptr_t nResults = mlirOperationGetNumOperands(terminator);
+    int32_t *argumentIndices = SHARD_ARENA_ARRAY(arena, int32_t, nArguments);
+    int32_t *resultIndices = SHARD_ARENA_ARRAY(arena, int32_t, nResults);
+    for (intptr_t i = 0; i < nArguments; ++i)
+      if (mlirLogicalResultIsFailure(
+              describeValue(lowering, &mesh, func, i,
+                            mlirValueGetType(mlirBlockGetArgument(body, i)),
+                            shardFuncGetArgumentAttribute, "spmd.arg", &arguments,
+                            &argumentIndices[i])))
+        return mlirLogicalResultFailure();
+    for (intptr_t i = 0; i < nResults; ++i)
+      if (mlirLogicalResultIsFailure(
+              describeValue(lowering, &mesh, func, i,
+                            mlirValueGetType(mlirOperationGetOperand(terminator, i)),
+                            shardFuncGetResultAttribute, "spmd.result", &results,
+                            &resultIndices[i])))
+        return mlirLogicalResultFailure();
+    MlirNamedAttribute entries[] = {
+        shardNamed(context, "function", shardOpGetAttribute(func, "sym_name")),
+        shardNamed(context, "arguments", mlirDenseI32ArrayGet(context, nArguments, argumentIndices)),
+        shardNamed(context, "results", mlirDenseI32ArrayGet(context, nResults, resultIndices))};
+    stageAttributes[s] = mlirDictionaryAttrGet(context, 3, entries);
+  }
+
+  SiteCollector sites = {.lowering = lowering, .list = {.arena = arena}};
+  if (mlirLogicalResultIsFailure(shardWalk(lowering->module, NULL, collectSite, &sites)))
+    return mlirLogicalResultFailure();
+  if (sites.list.nItems)
+    qsort(sites.list.items, sites.list.nItems, sizeof(*sites.list.items), compareSites);
+
+  MlirAttribute axes[SHARD_MAX_AXES];
+  int64_t pp = -1;
+  for (int32_t i = 0; i < mesh.nAxes; ++i) {
+    axes[i] = shardAttrString(context, mesh.names[i]);
+    if (!strcmp(mesh.names[i], "pp"))
+      pp = i;
+  }
+  if (nStages > 1 && (pp < 0 || mesh.sizes[pp] != nStages))
+    return shardEmitError(lowering->module,
+                          "%" PRIdPTR " stages; the mesh's axis 'pp' must have that size", nStages);
+  MlirNamedAttribute entries[] = {
+      shardNamed(context, "axes", mlirArrayAttrGet(context, mesh.nAxes, axes)),
+      shardNamed(context, "sizes", shardAttrI64Array(context, mesh.nAxes, mesh.sizes)),
+      shardNamed(context, "pp", shardAttrI64(context, nStages > 1 ? pp : -1)),
+      shardNamed(context, "arguments",
+                 mlirArrayAttrGet(context, (intptr_t)arguments.nItems, arguments.items)),
+      shardNamed(context, "results",
+                 mlirArrayAttrGet(context, (intptr_t)results.nItems, results.items)),
+      shardNamed(context, "stages", mlirArrayAttrGet(context, nStages, stageAttributes)),
+      shardNamed(context, "sites",
+                 mlirArrayAttrGet(context, (intptr_t)sites.list.nItems, sites.list.items))};
+  shardOpSetAttribute(lowering->module, "spmd.program",
+                      mlirDictionaryAttrGet(context, sizeof(entries) / sizeof(entries[0]), entries));
+  return mlirLogicalResultSuccess();
+}

@@ -1,0 +1,401 @@
+//===- Scalars.c - Assertions and elementary functions -------------*- C -*-===//
+// exp, tanh and erf of f32 become polynomials in arith, since LLVM does not vectorise libm calls
+// (facts/lowering.md, 1.2); f16 and bf16 go through f32; powers by a constant integer become
+// products. cf.assert becomes a call of the runtime that does not return.
+//   exp    Cody and Waite reduction by ln 2 in two steps, degree 6; below 2 ulp.
+//   tanh   rational in x^2 of degrees 13 and 6 (Eigen's); erf likewise of 13 and 8.
+//===----------------------------------------------------------------------===//
+
+#include "Loops.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+//===----------------------------------------------------------------------===//
+// Functions as text
+//===----------------------------------------------------------------------===//
+
+static const char expText[] =
+    "func.func private @shard_exp_f32(%x: f32) -> f32 {\n"
+    "  %low = arith.constant -104.0 : f32\n"
+    "  %high = arith.constant 89.0 : f32\n"
+    "  %log2e = arith.constant 1.44269504088896341 : f32\n"
+    "  %ln2hi = arith.constant 0.693359375 : f32\n"
+    "  %ln2lo = arith.constant -2.12194440e-4 : f32\n"
+    "  %one = arith.constant 1.0 : f32\n"
+    "  %half = arith.constant 0.5 : f32\n"
+    "  %c0 = arith.constant 1.9875691500e-4 : f32\n"
+    "  %c1 = arith.constant 1.3981999507e-3 : f32\n"
+    "  %c2 = arith.constant 8.3334519073e-3 : f32\n"
+    "  %c3 = arith.constant 4.1665795894e-2 : f32\n"
+    "  %c4 = arith.constant 1.6666665459e-1 : f32\n"
+    "  %c5 = arith.constant 5.0000001201e-1 : f32\n"
+    "  %i1 = arith.constant 1 : i32\n"
+    "  %i23 = arith.constant 23 : i32\n"
+    "  %bias = arith.constant 127 : i32\n"
+    "  %tooLow = arith.cmpf olt, %x, %low : f32\n"
+    "  %a = arith.select %tooLow, %low, %x : f32\n"
+    "  %tooHigh = arith.cmpf ogt, %a, %high : f32\n"
+    "  %b = arith.select %tooHigh, %high, %a : f32\n"
+    "  %isnan = arith.cmpf uno, %x, %x : f32\n"
+    "  %v = arith.select %isnan, %one, %b : f32\n"
+    "  %s = arith.mulf %v, %log2e : f32\n"
+    "  %n = math.roundeven %s : f32\n"
+    "  %t0 = arith.mulf %n, %ln2hi : f32\n"
+    "  %r0 = arith.subf %v, %t0 fastmath<contract> : f32\n"
+    "  %t1 = arith.mulf %n, %ln2lo fastmath<contract> : f32\n"
+    "  %r = arith.subf %r0, %t1 fastmath<contract> : f32\n"
+    "  %p0 = arith.mulf %c0, %r fastmath<contract> : f32\n"
+    "  %q0 = arith.addf %p0, %c1 fastmath<contract> : f32\n"
+    "  %p1 = arith.mulf %q0, %r fastmath<contract> : f32\n"
+    "  %q1 = arith.addf %p1, %c2 fastmath<contract> : f32\n"
+    "  %p2 = arith.mulf %q1, %r fastmath<contract> : f32\n"
+    "  %q2 = arith.addf %p2, %c3 fastmath<contract> : f32\n"
+    "  %p3 = arith.mulf %q2, %r fastmath<contract> : f32\n"
+    "  %q3 = arith.addf %p3, %c4 fastmath<contract> : f32\n"
+    "  %p4 = arith.mulf %q3, %r fastmath<contract> : f32\n"
+    "  %q4 = arith.addf %p4, %c5 fastmath<contract> : f32\n"
+    "  %rr = arith.mulf %r, %r : f32\n"
+    "  %p5 = arith.mulf %q4, %rr fastmath<contract> : f32\n"
+    "  %q5 = arith.addf %p5, %r fastmath<contract> : f32\n"
+    "  %q6 = arith.addf %q5, %one : f32\n"
+    // 2^n in two factors, so that n of a denormal or of the last octave does not overflow.
+    "  %ni = arith.fptosi %n : f32 to i32\n"
+    "  %n1 = arith.shrsi %ni, %i1 : i32\n"
+    "  %n2 = arith.subi %ni, %n1 : i32\n"
+    "  %e1 = arith.addi %n1, %bias : i32\n"
+    "  %e2 = arith.addi %n2, %bias : i32\n"
+    "  %b1 = arith.shli %e1, %i23 : i32\n"
+    "  %b2 = arith.shli %e2, %i23 : i32\n"
+    "  %f1 = arith.bitcast %b1 : i32 to f32\n"
+    "  %f2 = arith.bitcast %b2 : i32 to f32\n"
+    "  %y1 = arith.mulf %q6, %f1 : f32\n"
+    "  %y2 = arith.mulf %y1, %f2 : f32\n"
+    "  %y = arith.select %isnan, %x, %y2 : f32\n"
+    "  func.return %y : f32\n"
+    "}\n";
+
+static const char tanhText[] =
+    "func.func private @shard_tanh_f32(%x: f32) -> f32 {\n"
+    "  %low = arith.constant -7.90531110763549805 : f32\n"
+    "  %high = arith.constant 7.90531110763549805 : f32\n"
+    "  %tiny = arith.constant 4.0e-4 : f32\n"
+    "  %a1 = arith.constant 4.89352455891786e-03 : f32\n"
+    "  %a3 = arith.constant 6.37261928875436e-04 : f32\n"
+    "  %a5 = arith.constant 1.48572235717979e-05 : f32\n"
+    "  %a7 = arith.constant 5.12229709037114e-08 : f32\n"
+    "  %a9 = arith.constant -8.60467152213735e-11 : f32\n"
+    "  %a11 = arith.constant 2.00018790482477e-13 : f32\n"
+    "  %a13 = arith.constant -2.76076847742355e-16 : f32\n"
+    "  %b0 = arith.constant 4.89352518554385e-03 : f32\n"
+    "  %b2 = arith.constant 2.26843463243900e-03 : f32\n"
+    "  %b4 = arith.constant 1.18534705686654e-04 : f32\n"
+    "  %b6 = arith.constant 1.19825839466702e-06 : f32\n"
+    "  %tooLow = arith.cmpf olt, %x, %low : f32\n"
+    "  %u = arith.select %tooLow, %low, %x : f32\n"
+    "  %tooHigh = arith.cmpf ogt, %u, %high : f32\n"
+    "  %v = arith.select %tooHigh, %high, %u : f32\n"
+    "  %z = arith.mulf %v, %v : f32\n"
+    "  %p0 = arith.mulf %z, %a13 fastmath<contract> : f32\n"
+    "  %q0 = arith.addf %p0, %a11 fastmath<contract> : f32\n"
+    "  %p1 = arith.mulf %z, %q0 fastmath<contract> : f32\n"
+    "  %q1 = arith.addf %p1, %a9 fastmath<contract> : f32\n"
+    "  %p2 = arith.mulf %z, %q1 fastmath<contract> : f32\n"
+    "  %q2 = arith.addf %p2, %a7 fastmath<contract> : f32\n"
+    "  %p3 = arith.mulf %z, %q2 fastmath<contract> : f32\n"
+    "  %q3 = arith.addf %p3, %a5 fastmath<contract> : f32\n"
+    "  %p4 = arith.mulf %z, %q3 fastmath<contract> : f32\n"
+    "  %q4 = arith.addf %p4, %a3 fastmath<contract> : f32\n"
+    "  %p5 = arith.mulf %z, %q4 fastmath<contract> : f32\n"
+    "  %q5 = arith.addf %p5, %a1 fastmath<contract> : f32\n"
+    "  %p = arith.mulf %v, %q5 : f32\n"
+    "  %s0 = arith.mulf %z, %b6 fastmath<contract> : f32\n"
+    "  %t0 = arith.addf %s0, %b4 fastmath<contract> : f32\n"
+    "  %s1 = arith.mulf %z, %t0 fastmath<contract> : f32\n"
+    "  %t1 = arith.addf %s1, %b2 fastmath<contract> : f32\n"
+    "  %s2 = arith.mulf %z, %t1 fastmath<contract> : f32\n"
+    "  %q = arith.addf %s2, %b0 fastmath<contract> : f32\n"
+    "  %d = arith.divf %p, %q : f32\n"
+    "  %m = math.absf %x : f32\n"
+    "  %isTiny = arith.cmpf olt, %m, %tiny : f32\n"
+    "  %y = arith.select %isTiny, %x, %d : f32\n"
+    "  func.return %y : f32\n"
+    "}\n";
+
+static const char erfText[] =
+    "func.func private @shard_erf_f32(%x: f32) -> f32 {\n"
+    "  %low = arith.constant -4.0 : f32\n"
+    "  %high = arith.constant 4.0 : f32\n"
+    "  %a1 = arith.constant -1.60960333262415e-02 : f32\n"
+    "  %a3 = arith.constant -2.95459980854025e-03 : f32\n"
+    "  %a5 = arith.constant -7.34990630326855e-04 : f32\n"
+    "  %a7 = arith.constant -5.69250639462346e-05 : f32\n"
+    "  %a9 = arith.constant -2.10102402082508e-06 : f32\n"
+    "  %a11 = arith.constant 2.77068142495902e-08 : f32\n"
+    "  %a13 = arith.constant -2.72614225801306e-10 : f32\n"
+    "  %b0 = arith.constant -1.42647390514189e-02 : f32\n"
+    "  %b2 = arith.constant -7.37332916720468e-03 : f32\n"
+    "  %b4 = arith.constant -1.68282697438203e-03 : f32\n"
+    "  %b6 = arith.constant -2.13374055278905e-04 : f32\n"
+    "  %b8 = arith.constant -1.45660718464996e-05 : f32\n"
+    "  %tooLow = arith.cmpf olt, %x, %low : f32\n"
+    "  %u = arith.select %tooLow, %low, %x : f32\n"
+    "  %tooHigh = arith.cmpf ogt, %u, %high : f32\n"
+    "  %v = arith.select %tooHigh, %high, %u : f32\n"
+    "  %z = arith.mulf %v, %v : f32\n"
+    "  %p0 = arith.mulf %z, %a13 fastmath<contract> : f32\n"
+    "  %q0 = arith.addf %p0, %a11 fastmath<contract> : f32\n"
+    "  %p1 = arith.mulf %z, %q0 fastmath<contract> : f32\n"
+    "  %q1 = arith.addf %p1, %a9 fastmath<contract> : f32\n"
+    "  %p2 = arith.mulf %z, %q1 fastmath<contract> : f32\n"
+    "  %q2 = arith.addf %p2, %a7 fastmath<contract> : f32\n"
+    "  %p3 = arith.mulf %z, %q2 fastmath<contract> : f32\n"
+    "  %q3 = arith.addf %p3, %a5 fastmath<contract> : f32\n"
+    "  %p4 = arith.mulf %z, %q3 fastmath<contract> : f32\n"
+    "  %q4 = arith.addf %p4, %a3 fastmath<contract> : f32\n"
+    "  %p5 = arith.mulf %z, %q4 fastmath<contract> : f32\n"
+    "  %q5 = arith.addf %p5, %a1 fastmath<contract> : f32\n"
+    "  %p = arith.mulf %v, %q5 : f32\n"
+    "  %s0 = arith.mulf %z, %b8 fastmath<contract> : f32\n"
+    "  %t0 = arith.addf %s0, %b6 fastmath<contract> : f32\n"
+    "  %s1 = arith.mulf %z, %t0 fastmath<contract> : f32\n"
+    "  %t1 = arith.addf %s1, %b4 fastmath<contract> : f32\n"
+    "  %s2 = arith.mulf %z, %t1 fastmath<contract> : f32\n"
+    "  %t2 = arith.addf %s2, %b2 fastmath<contract> : f32\n"
+    "  %s3 = arith.mulf %z, %t2 fastmath<contract> : f32\n"
+    "  %q = arith.addf %s3, %b0 fastmath<contract> : f32\n"
+    "  %y = arith.divf %p, %q : f32\n"
+    "  func.return %y : f32\n"
+    "}\n";
+
+static const struct {
+  const char *op, *callee, *text;
+} functionTable[] = {{"math.exp", "shard_exp_f32", expText},
+                     {"math.tanh", "shard_tanh_f32", tanhText},
+                     {"math.erf", "shard_erf_f32", erfText}};
+
+static MlirValue callFunction(ShardBuilder *b, size_t function, MlirValue operand) {
+  const char *callee = functionTable[function].callee;
+  if (mlirOperationIsNull(shardModuleLookup(b->lowering->module,
+                                            mlirStringRefCreateFromCString(callee))))
+    shardParseIntoModule(b->lowering, functionTable[function].text);
+  return mlirOperationGetResult(
+      shardBuildRuntimeCall(b, callee, 1, &b->lowering->f32, 1, &operand), 0);
+}
+
+//===----------------------------------------------------------------------===//
+// Rewrites
+//===----------------------------------------------------------------------===//
+
+static MlirValue constantString(ShardBuilder *b, const char *text, size_t length) {
+  ShardLowering *lowering = b->lowering;
+  MlirContext context = lowering->context;
+  char *copy = shardArenaAllocate(lowering->arena, length + 1);
+  memcpy(copy, text, length);
+  MlirAttribute value =
+      mlirStringAttrGet(context, mlirStringRefCreate(copy, length + 1)); // with its zero
+  // The same text is one global.
+  MlirBlock top = shardOpBody(lowering->module);
+  MlirAttribute name = mlirAttributeGetNull();
+  for (MlirOperation op = mlirBlockGetFirstOperation(top); !mlirOperationIsNull(op);
+       op = mlirOperationGetNextInBlock(op))
+    if (shardOpIs(op, "llvm.mlir.global") &&
+        mlirAttributeEqual(shardOpGetAttribute(op, "value"), value))
+      name = shardOpGetAttribute(op, "sym_name");
+  if (mlirAttributeIsNull(name)) {
+    name = shardAttrString(context, shardArenaFormat(lowering->arena, "shard_text_%" PRIdPTR,
+                                                     lowering->nGlobals++));
+    char type[64];
+    snprintf(type, sizeof(type), "!llvm.array<%zu x i8>", length + 1);
+    MlirRegion region = mlirRegionCreate();
+    ShardNamedAttribute attributes[] = {
+        {"global_type", mlirTypeAttrGet(shardParseType(lowering, type))},
+        {"sym_name", name},
+        {"linkage", shardParseAttribute(lowering, "#llvm.linkage<internal>")},
+        {"constant", shardAttrUnit(context)},
+        {"value", value}};
+    shardOpCreate(top, (MlirOperation){NULL}, b->location, "llvm.mlir.global", 0, NULL, 0, NULL, 5,
+                  attributes, 1, &region);
+  }
+  ShardNamedAttribute attribute = {
+      "global_name", mlirFlatSymbolRefAttrGet(context, mlirStringAttrGetValue(name))};
+  return mlirOperationGetResult(shardBuild(b, "llvm.mlir.addressof", 1, &lowering->pointer, 0, NULL,
+                                           1, &attribute),
+                                0);
+}
+
+static void lowerAssert(ShardLowering *lowering, MlirOperation func, MlirOperation op) {
+  ShardBuilder b = shardBuilderBefore(lowering, op);
+  MlirValue condition = mlirOperationGetOperand(op, 0);
+  MlirValue operands[] = {condition,
+                          shardBuildConstant(&b, lowering->i1, mlirIntegerAttrGet(lowering->i1, 1))};
+  MlirValue failed = shardBuildValue(&b, "arith.xori", lowering->i1, 2, operands);
+  MlirRegion regions[] = {mlirRegionCreate(), mlirRegionCreate()};
+  mlirRegionAppendOwnedBlock(regions[0], mlirBlockCreate(0, NULL, NULL));
+  MlirOperation branch = shardOpCreate(b.block, b.before, b.location, "scf.if", 0, NULL, 1, &failed,
+                                       0, NULL, 2, regions);
+  ShardBuilder inner = shardBuilderAtEnd(lowering, shardOpBody(branch), b.location);
+  MlirStringRef message = mlirStringAttrGetValue(shardOpGetAttribute(op, "msg"));
+  const char *location = shardLocationText(b.location, lowering->arena);
+  MlirValue arguments[] = {mlirBlockGetArgument(shardFuncGetBody(func), 0),
+                           constantString(&inner, message.data, message.length),
+                           constantString(&inner, location, strlen(location))};
+  shardBuildRuntimeCall(&inner, "shardRtAssertFailed", 0, NULL, 3, arguments);
+  shardBuildYield(&inner, 0, NULL);
+  mlirOperationDestroy(op);
+}
+
+/// The constant behind `value`, through casts of integers; false if there is none.
+static bool getConstant(MlirValue value, int64_t *out) {
+  while (mlirValueIsAOpResult(value)) {
+    MlirOperation op = mlirOpResultGetOwner(value);
+    if (shardOpIs(op, "arith.constant")) {
+      MlirAttribute attribute = shardOpGetAttribute(op, "value");
+      return mlirAttributeIsAInteger(attribute) && shardAttrGetI64(attribute, out);
+    }
+    if (!shardOpIs(op, "arith.extsi") && !shardOpIs(op, "arith.trunci") &&
+        !shardOpIs(op, "arith.index_cast"))
+      return false;
+    value = mlirOperationGetOperand(op, 0);
+  }
+  return false;
+}
+
+static MlirValue buildBinary(ShardBuilder *b, const char *name, MlirValue left, MlirValue right) {
+  MlirValue operands[] = {left, right};
+  return shardBuildValue(b, name, mlirValueGetType(left), 2, operands);
+}
+
+/// math.fpowi.
+static void lowerPower(ShardLowering *lowering, MlirOperation op) {
+  ShardBuilder b = shardBuilderBefore(lowering, op);
+  MlirValue base = mlirOperationGetOperand(op, 0);
+  MlirType type = mlirValueGetType(base);
+  int64_t exponent;
+  MlirValue result;
+  if (getConstant(mlirOperationGetOperand(op, 1), &exponent) && exponent >= -64 &&
+      exponent <= 64) {
+    MlirValue one = shardBuildConstant(&b, type, mlirFloatAttrDoubleGet(lowering->context, type, 1));
+    MlirValue square = base;
+    result = (MlirValue){NULL};
+    for (int64_t rest = exponent < 0 ? -exponent : exponent; rest; rest >>= 1) {
+      if (rest & 1)
+        result = mlirValueIsNull(result) ? square : buildBinary(&b, "arith.mulf", result, square);
+      if (rest > 1)
+        square = buildBinary(&b, "arith.mulf", square, square);
+    }
+    if (mlirValueIsNull(result))
+      result = one;
+    else if (exponent < 0)
+      result = buildBinary(&b, "arith.divf", one, result);
+  } else {
+    // In double, where every exponent that matters is exact.
+    MlirValue power = mlirOperationGetOperand(op, 1);
+    power = shardBuildValue(&b, "arith.sitofp", lowering->f64, 1, &power);
+    if (!mlirTypeIsAF64(type))
+      base = shardBuildValue(&b, "arith.extf", lowering->f64, 1, &base);
+    result = buildBinary(&b, "math.powf", base, power);
+    if (!mlirTypeIsAF64(type))
+      result = shardBuildValue(&b, "arith.truncf", type, 1, &result);
+  }
+  mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), result);
+  mlirOperationDestroy(op);
+}
+
+/// An op on f16 or bf16 as the same op on f32. Returns the new op.
+static MlirOperation widen(ShardLowering *lowering, MlirOperation op) {
+  ShardBuilder b = shardBuilderBefore(lowering, op);
+  MlirOperation clone = mlirOperationClone(op);
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); ++i) {
+    MlirValue operand = mlirOperationGetOperand(op, i);
+    MlirType type = mlirValueGetType(operand);
+    if (mlirTypeIsABF16(type) || mlirTypeIsAF16(type))
+      mlirOperationSetOperand(clone, i,
+                              shardBuildValue(&b, "arith.extf", lowering->f32, 1, &operand));
+  }
+  mlirBlockInsertOwnedOperationBefore(b.block, op, clone);
+  MlirValue result = mlirOperationGetResult(clone, 0);
+  MlirType type = mlirValueGetType(result);
+  if (mlirTypeIsABF16(type) || mlirTypeIsAF16(type)) {
+    mlirValueSetType(result, lowering->f32);
+    MlirValue narrow = shardBuildValue(&b, "arith.truncf", type, 1, &result);
+    mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), narrow);
+  } else {
+    mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), result);
+  }
+  mlirOperationDestroy(op);
+  return clone;
+}
+
+static bool isNarrowFloat(MlirType type) { return mlirTypeIsABF16(type) || mlirTypeIsAF16(type); }
+
+static MlirLogicalResult lowerScalar(ShardLowering *lowering, MlirOperation func,
+                                     MlirOperation op) {
+  if (shardOpIs(op, "cf.assert")) {
+    lowerAssert(lowering, func, op);
+    return mlirLogicalResultSuccess();
+  }
+  static const char *const arithmetic[] = {"arith.addf", "arith.subf", "arith.mulf", "arith.divf",
+                                           "arith.negf", "arith.remf", "arith.maximumf",
+                                           "arith.minimumf", "arith.maxnumf", "arith.minnumf",
+                                           "arith.cmpf"};
+  MlirStringRef name = shardOpGetName(op);
+  bool isMath = name.length > 5 && !strncmp(name.data, "math.", 5);
+  bool isArithmetic = false;
+  for (size_t i = 0; i < sizeof(arithmetic) / sizeof(arithmetic[0]); ++i)
+    isArithmetic |= shardStringIs(name, arithmetic[i]);
+  if ((isMath || isArithmetic) && mlirOperationGetNumOperands(op) &&
+      mlirOperationGetNumResults(op) == 1 &&
+      isNarrowFloat(mlirValueGetType(mlirOperationGetOperand(op, 0)))) {
+    op = widen(lowering, op);
+    name = shardOpGetName(op);
+  }
+  if (!isMath)
+    return mlirLogicalResultSuccess();
+  if (shardStringIs(name, "math.fpowi")) {
+    lowerPower(lowering, op);
+    return mlirLogicalResultSuccess();
+  }
+  for (size_t i = 0; i < sizeof(functionTable) / sizeof(functionTable[0]); ++i) {
+    if (!shardStringIs(name, functionTable[i].op))
+      continue;
+    MlirValue operand = mlirOperationGetOperand(op, 0);
+    if (!mlirTypeIsAF32(mlirValueGetType(operand)))
+      break; // f64: libm
+    ShardBuilder b = shardBuilderBefore(lowering, op);
+    mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), callFunction(&b, i, operand));
+    mlirOperationDestroy(op);
+    break;
+  }
+  return mlirLogicalResultSuccess();
+}
+
+typedef struct OpList {
+  ShardArena *arena;
+  MlirOperation *ops;
+  size_t nOps, capacity;
+} OpList;
+
+static MlirLogicalResult collect(void *user, MlirOperation op) {
+  OpList *list = user;
+  MlirStringRef name = shardOpGetName(op);
+  if (strncmp(name.data, "math.", 5) && strncmp(name.data, "arith.", 6) &&
+      !shardStringIs(name, "cf.assert"))
+    return mlirLogicalResultSuccess();
+  list->ops = shardArenaGrow(list->arena, list->ops, list->nOps, &list->capacity, list->nOps + 1,
+                             sizeof(*list->ops));
+  list->ops[list->nOps++] = op;
+  return mlirLogicalResultSuccess();
+}
+
+MlirLogicalResult shardLowerScalars(ShardLowering *lowering, MlirOperation func) {
+  OpList list = {.arena = lowering->arena};
+  shardWalk(func, NULL, collect, &list);
+  for (size_t i = 0; i < list.nOps; ++i)
+    if (mlirLogicalResultIsFailure(lowerScalar(lowering, func, list.ops[i])))
+      return mlirLogicalResultFailure();
+  return mlirLogicalResultSuccess();
+}

@@ -1,0 +1,59 @@
+//===- Target.c - The CPU that code is made for --------------------*- C -*-===//
+#include "Target.h"
+
+#include "llvm-c/Core.h"
+#include "llvm-c/Target.h"
+
+#include <string.h>
+
+static bool isHost(const char *mcpu) { return !mcpu || !*mcpu || !strcmp(mcpu, "host"); }
+
+static bool hasFeature(const char *features, const char *name) {
+  size_t length = strlen(name);
+  for (const char *p = features; (p = strstr(p, name)); p += length)
+    if (p > features && p[-1] == '+' && (p[length] == ',' || p[length] == 0))
+      return true;
+  return false;
+}
+
+ShardTarget shardTargetGet(const char *mcpu, int64_t vectorBits) {
+  ShardTarget target = {.vectorBytes = 16};
+  if (isHost(mcpu)) {
+    char *features = LLVMGetHostCPUFeatures();
+    if (hasFeature(features, "avx512f") && hasFeature(features, "avx512vl")) {
+      target.vectorBytes = 64;
+      target.manyRegisters = true;
+    } else if (hasFeature(features, "avx")) {
+      target.vectorBytes = 32;
+    } else if (hasFeature(features, "neon")) {
+      target.manyRegisters = true;
+    }
+    LLVMDisposeMessage(features);
+  }
+  if (vectorBits >= 64)
+    target.vectorBytes = vectorBits / 8;
+  return target;
+}
+
+LLVMTargetMachineRef shardTargetMachineCreate(const char *mcpu, char **outMessage) {
+  LLVMInitializeNativeTarget();
+  LLVMInitializeNativeAsmPrinter();
+  char *triple = LLVMGetDefaultTargetTriple();
+  LLVMTargetRef target;
+  if (LLVMGetTargetFromTriple(triple, &target, outMessage)) {
+    LLVMDisposeMessage(triple);
+    return NULL;
+  }
+  bool host = isHost(mcpu);
+  char *cpu = host ? LLVMGetHostCPUName() : NULL;
+  char *features = host ? LLVMGetHostCPUFeatures() : NULL;
+  LLVMTargetMachineRef machine = LLVMCreateTargetMachine(
+      target, triple, host ? cpu : mcpu, host ? features : "", LLVMCodeGenLevelDefault,
+      LLVMRelocPIC, LLVMCodeModelDefault);
+  if (host) {
+    LLVMDisposeMessage(cpu);
+    LLVMDisposeMessage(features);
+  }
+  LLVMDisposeMessage(triple);
+  return machine;
+}
