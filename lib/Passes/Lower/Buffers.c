@@ -45,7 +45,7 @@ static MlirLogicalResult unsupported(MlirOperation op) {
 }
 
 /// Offset + sum of parts, as i64; parts are static or the next operands.
-static MlirValue buildOffset(ShardBuilder *b, MlirOperation op, intptr_t firstDynamic,
+static MlirValue buildOffset(ShardLowerBuilder *b, MlirOperation op, intptr_t firstDynamic,
                              MlirAttribute staticParts, const int64_t *strides) {
   int64_t constant = 0;
   MlirValue sum = {NULL};
@@ -56,13 +56,13 @@ static MlirValue buildOffset(ShardBuilder *b, MlirOperation op, intptr_t firstDy
       continue;
     }
     MlirValue value =
-        shardBuildIndexCast(b, mlirOperationGetOperand(op, firstDynamic++), b->lowering->i64);
-    value = shardBuildMul(b, value, shardBuildI64(b, strides[i]));
-    sum = mlirValueIsNull(sum) ? value : shardBuildAdd(b, sum, value);
+        shardMakeIndexCast(b, mlirOperationGetOperand(op, firstDynamic++), b->lowering->i64);
+    value = shardMakeMul(b, value, shardMakeI64(b, strides[i]));
+    sum = mlirValueIsNull(sum) ? value : shardMakeAdd(b, sum, value);
   }
   if (mlirValueIsNull(sum))
-    return shardBuildI64(b, constant);
-  return constant ? shardBuildAdd(b, sum, shardBuildI64(b, constant)) : sum;
+    return shardMakeI64(b, constant);
+  return constant ? shardMakeAdd(b, sum, shardMakeI64(b, constant)) : sum;
 }
 
 static MlirLogicalResult lowerView(BufferLowering *state, MlirOperation op) {
@@ -80,11 +80,11 @@ static MlirLogicalResult lowerView(BufferLowering *state, MlirOperation op) {
       return unsupported(op);
     type = sourceType;
   }
-  ShardBuilder b = shardBuilderBefore(state->lowering, op);
+  ShardLowerBuilder b = shardLowerBuilderBefore(state->lowering, op);
   if (shardOpIs(op, "memref.subview")) {
     MlirValue offset =
         buildOffset(&b, op, 1, shardOpGetAttribute(op, "static_offsets"), strides);
-    pointer = shardBuildElementPointer(&b, pointer, offset,
+    pointer = shardMakeElementPointer(&b, pointer, offset,
                                        mlirShapedTypeGetElementType(sourceType));
   } else if (shardOpIs(op, "memref.reinterpret_cast")) {
     int64_t offset;
@@ -94,7 +94,7 @@ static MlirLogicalResult lowerView(BufferLowering *state, MlirOperation op) {
       return unsupported(op);
     const int64_t one = 1;
     MlirValue elements = buildOffset(&b, op, 1, shardOpGetAttribute(op, "static_offsets"), &one);
-    pointer = shardBuildElementPointer(&b, pointer, elements,
+    pointer = shardMakeElementPointer(&b, pointer, elements,
                                        mlirShapedTypeGetElementType(sourceType));
   }
   shardBuffersSet(&state->buffers, result, pointer, type);
@@ -104,10 +104,10 @@ static MlirLogicalResult lowerView(BufferLowering *state, MlirOperation op) {
 
 static MlirLogicalResult lowerGetGlobal(BufferLowering *state, MlirOperation op) {
   ShardLowering *lowering = state->lowering;
-  ShardBuilder b = shardBuilderBefore(lowering, op);
+  ShardLowerBuilder b = shardLowerBuilderBefore(lowering, op);
   ShardNamedAttribute attribute = {"global_name", shardOpGetAttribute(op, "name")};
   MlirValue pointer = mlirOperationGetResult(
-      shardBuild(&b, "llvm.mlir.addressof", 1, &lowering->pointer, 0, NULL, 1, &attribute), 0);
+      shardMakeOp(&b, "llvm.mlir.addressof", 1, &lowering->pointer, 0, NULL, 1, &attribute), 0);
   shardBuffersSet(&state->buffers, mlirOperationGetResult(op, 0), pointer,
                   mlirValueGetType(mlirOperationGetResult(op, 0)));
   bury(state, op);
@@ -148,7 +148,7 @@ static MlirLogicalResult replaceOperands(BufferLowering *state, MlirOperation op
 static MlirLogicalResult lowerOp(BufferLowering *state, MlirOperation op) {
   ShardLowering *lowering = state->lowering;
   MlirStringRef name = shardOpGetName(op);
-  ShardBuilder b = shardBuilderBefore(lowering, op);
+  ShardLowerBuilder b = shardLowerBuilderBefore(lowering, op);
 
   if (shardStringIs(name, "builtin.unrealized_conversion_cast") &&
       mlirOperationGetNumOperands(op) == 1) {
@@ -170,7 +170,7 @@ static MlirLogicalResult lowerOp(BufferLowering *state, MlirOperation op) {
     if (mlirAttributeIsNull(attribute) || !shardAttrGetI64(attribute, &offset))
       return unsupported(op);
     MlirValue pointer =
-        shardBuildElementPointer(&b, state->workspace, shardBuildI64(&b, offset), lowering->i8);
+        shardMakeElementPointer(&b, state->workspace, shardMakeI64(&b, offset), lowering->i8);
     shardBuffersSet(&state->buffers, mlirOperationGetResult(op, 0), pointer,
                     mlirValueGetType(mlirOperationGetResult(op, 0)));
     bury(state, op);
@@ -205,8 +205,8 @@ static MlirLogicalResult lowerOp(BufferLowering *state, MlirOperation op) {
     MlirAttribute attribute = shardOpGetAttribute(op, "spmd.offset");
     if (!mlirAttributeIsNull(attribute) && shardAttrGetI64(attribute, &offset) && offset)
       mlirOperationSetOperand(op, 1,
-                              shardBuildElementPointer(&b, state->workspace,
-                                                       shardBuildI64(&b, offset), lowering->i8));
+                              shardMakeElementPointer(&b, state->workspace,
+                                                       shardMakeI64(&b, offset), lowering->i8));
     shardOpRemoveAttribute(op, "spmd.offset");
     shardOpRemoveAttribute(op, "spmd.workspace");
     return replaceOperands(state, op);
@@ -265,20 +265,20 @@ static MlirLogicalResult lowerAccess(BufferLowering *state, MlirOperation op) {
   if (!shardBuffersGet(&state->buffers, mlirOperationGetOperand(op, first), &pointer, &type) ||
       mlirShapedTypeGetRank(type) > 32 || !shardMemrefGetStrides(type, strides))
     return unsupported(op);
-  ShardBuilder b = shardBuilderBefore(state->lowering, op);
+  ShardLowerBuilder b = shardLowerBuilderBefore(state->lowering, op);
   MlirType element = mlirShapedTypeGetElementType(type);
   for (intptr_t i = 0; i < mlirShapedTypeGetRank(type); ++i) {
-    MlirValue index = shardBuildIndexCast(&b, mlirOperationGetOperand(op, first + 1 + i),
+    MlirValue index = shardMakeIndexCast(&b, mlirOperationGetOperand(op, first + 1 + i),
                                           state->lowering->i64);
     if (strides[i] != 1)
-      index = shardBuildMul(&b, index, shardBuildI64(&b, strides[i]));
-    pointer = shardBuildElementPointer(&b, pointer, index, element);
+      index = shardMakeMul(&b, index, shardMakeI64(&b, strides[i]));
+    pointer = shardMakeElementPointer(&b, pointer, index, element);
   }
   if (isLoad)
     mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0),
-                                  shardBuildLoad(&b, pointer, element));
+                                  shardMakeLoad(&b, pointer, element));
   else
-    shardBuildStore(&b, mlirOperationGetOperand(op, 0), pointer);
+    shardMakeStore(&b, mlirOperationGetOperand(op, 0), pointer);
   bury(state, op);
   return mlirLogicalResultSuccess();
 }
@@ -314,6 +314,8 @@ static void lowerGlobal(ShardLowering *lowering, MlirOperation op) {
   MlirContext context = lowering->context;
   MlirType type = mlirTypeAttrGetValue(shardOpGetAttribute(op, "type"));
   MlirAttribute value = shardOpGetAttribute(op, "initial_value");
+  if (mlirShapedTypeGetRank(type) == 0 && mlirAttributeIsADenseElements(value))
+    value = mlirDenseElementsAttrGetSplatValue(value); // a global that is no array wants a scalar
   MlirRegion region = mlirRegionCreate();
   MlirType element = mlirShapedTypeGetElementType(type);
   if (mlirTypeIsAIndex(element))

@@ -8,73 +8,73 @@
 #include <assert.h>
 #include <string.h>
 
-ShardBuilder shardBuilderBefore(ShardLowering *lowering, MlirOperation before) {
-  return (ShardBuilder){lowering, mlirOperationGetLocation(before), mlirOperationGetBlock(before),
+ShardLowerBuilder shardLowerBuilderBefore(ShardLowering *lowering, MlirOperation before) {
+  return (ShardLowerBuilder){lowering, mlirOperationGetLocation(before), mlirOperationGetBlock(before),
                         before};
 }
 
-ShardBuilder shardBuilderAtEnd(ShardLowering *lowering, MlirBlock block, MlirLocation location) {
-  return (ShardBuilder){lowering, location, block, {NULL}};
+ShardLowerBuilder shardLowerBuilderAtEnd(ShardLowering *lowering, MlirBlock block, MlirLocation location) {
+  return (ShardLowerBuilder){lowering, location, block, {NULL}};
 }
 
-ShardBuilder shardBuilderAtStart(ShardLowering *lowering, MlirBlock block, MlirLocation location) {
-  return (ShardBuilder){lowering, location, block, mlirBlockGetFirstOperation(block)};
+ShardLowerBuilder shardLowerBuilderAtStart(ShardLowering *lowering, MlirBlock block, MlirLocation location) {
+  return (ShardLowerBuilder){lowering, location, block, mlirBlockGetFirstOperation(block)};
 }
 
-MlirOperation shardBuild(ShardBuilder *b, const char *name, intptr_t nResults,
+MlirOperation shardMakeOp(ShardLowerBuilder *b, const char *name, intptr_t nResults,
                          const MlirType *results, intptr_t nOperands, const MlirValue *operands,
                          intptr_t nAttributes, const ShardNamedAttribute *attributes) {
   return shardOpCreate(b->block, b->before, b->location, name, nResults, results, nOperands,
                        operands, nAttributes, attributes, 0, NULL);
 }
 
-MlirValue shardBuildValue(ShardBuilder *b, const char *name, MlirType type, intptr_t nOperands,
+MlirValue shardMakeValue(ShardLowerBuilder *b, const char *name, MlirType type, intptr_t nOperands,
                           const MlirValue *operands) {
-  return mlirOperationGetResult(shardBuild(b, name, 1, &type, nOperands, operands, 0, NULL), 0);
+  return mlirOperationGetResult(shardMakeOp(b, name, 1, &type, nOperands, operands, 0, NULL), 0);
 }
 
-MlirValue shardBuildConstant(ShardBuilder *b, MlirType type, MlirAttribute value) {
+MlirValue shardMakeConstant(ShardLowerBuilder *b, MlirType type, MlirAttribute value) {
   ShardNamedAttribute attribute = {"value", value};
-  return mlirOperationGetResult(shardBuild(b, "arith.constant", 1, &type, 0, NULL, 1, &attribute),
+  return mlirOperationGetResult(shardMakeOp(b, "arith.constant", 1, &type, 0, NULL, 1, &attribute),
                                 0);
 }
 
-MlirValue shardBuildI64(ShardBuilder *b, int64_t value) {
+MlirValue shardMakeI64(ShardLowerBuilder *b, int64_t value) {
   MlirType type = b->lowering->i64;
-  return shardBuildConstant(b, type, mlirIntegerAttrGet(type, value));
+  return shardMakeConstant(b, type, mlirIntegerAttrGet(type, value));
 }
 
-MlirValue shardBuildI32(ShardBuilder *b, int64_t value) {
+MlirValue shardMakeI32(ShardLowerBuilder *b, int64_t value) {
   MlirType type = b->lowering->i32;
-  return shardBuildConstant(b, type, mlirIntegerAttrGet(type, value));
+  return shardMakeConstant(b, type, mlirIntegerAttrGet(type, value));
 }
 
-MlirValue shardBuildIndex(ShardBuilder *b, int64_t value) {
+MlirValue shardMakeIndex(ShardLowerBuilder *b, int64_t value) {
   MlirType type = b->lowering->index;
-  return shardBuildConstant(b, type, mlirIntegerAttrGet(type, value));
+  return shardMakeConstant(b, type, mlirIntegerAttrGet(type, value));
 }
 
-MlirValue shardBuildAdd(ShardBuilder *b, MlirValue left, MlirValue right) {
+MlirValue shardMakeAdd(ShardLowerBuilder *b, MlirValue left, MlirValue right) {
   MlirValue operands[] = {left, right};
-  return shardBuildValue(b, "arith.addi", mlirValueGetType(left), 2, operands);
+  return shardMakeValue(b, "arith.addi", mlirValueGetType(left), 2, operands);
 }
 
-MlirValue shardBuildMul(ShardBuilder *b, MlirValue left, MlirValue right) {
+MlirValue shardMakeMul(ShardLowerBuilder *b, MlirValue left, MlirValue right) {
   MlirValue operands[] = {left, right};
-  return shardBuildValue(b, "arith.muli", mlirValueGetType(left), 2, operands);
+  return shardMakeValue(b, "arith.muli", mlirValueGetType(left), 2, operands);
 }
 
-MlirValue shardBuildCast(ShardBuilder *b, MlirValue value, MlirType type) {
-  return shardBuildValue(b, "builtin.unrealized_conversion_cast", type, 1, &value);
+MlirValue shardMakeCast(ShardLowerBuilder *b, MlirValue value, MlirType type) {
+  return shardMakeValue(b, "builtin.unrealized_conversion_cast", type, 1, &value);
 }
 
-MlirValue shardBuildIndexCast(ShardBuilder *b, MlirValue value, MlirType type) {
+MlirValue shardMakeIndexCast(ShardLowerBuilder *b, MlirValue value, MlirType type) {
   if (mlirTypeEqual(mlirValueGetType(value), type))
     return value;
-  return shardBuildValue(b, "arith.index_cast", type, 1, &value);
+  return shardMakeValue(b, "arith.index_cast", type, 1, &value);
 }
 
-MlirValue shardBuildElementPointer(ShardBuilder *b, MlirValue pointer, MlirValue elements,
+MlirValue shardMakeElementPointer(ShardLowerBuilder *b, MlirValue pointer, MlirValue elements,
                                    MlirType elementType) {
   ShardLowering *lowering = b->lowering;
   if (mlirTypeIsAIndex(elementType))
@@ -87,32 +87,32 @@ MlirValue shardBuildElementPointer(ShardBuilder *b, MlirValue pointer, MlirValue
       {"elem_type", mlirTypeAttrGet(elementType)}};
   MlirValue operands[] = {pointer, elements};
   return mlirOperationGetResult(
-      shardBuild(b, "llvm.getelementptr", 1, &lowering->pointer, 2, operands, 2, attributes), 0);
+      shardMakeOp(b, "llvm.getelementptr", 1, &lowering->pointer, 2, operands, 2, attributes), 0);
 }
 
-MlirValue shardBuildLoad(ShardBuilder *b, MlirValue pointer, MlirType elementType) {
+MlirValue shardMakeLoad(ShardLowerBuilder *b, MlirValue pointer, MlirType elementType) {
   ShardLowering *lowering = b->lowering;
   if (mlirTypeIsAIndex(elementType))
-    return shardBuildIndexCast(b, shardBuildLoad(b, pointer, lowering->i64), elementType);
+    return shardMakeIndexCast(b, shardMakeLoad(b, pointer, lowering->i64), elementType);
   if (mlirTypeEqual(elementType, lowering->i1)) {
-    MlirValue byte = shardBuildValue(b, "llvm.load", lowering->i8, 1, &pointer);
-    return shardBuildValue(b, "arith.trunci", lowering->i1, 1, &byte);
+    MlirValue byte = shardMakeValue(b, "llvm.load", lowering->i8, 1, &pointer);
+    return shardMakeValue(b, "arith.trunci", lowering->i1, 1, &byte);
   }
-  return shardBuildValue(b, "llvm.load", elementType, 1, &pointer);
+  return shardMakeValue(b, "llvm.load", elementType, 1, &pointer);
 }
 
-void shardBuildStore(ShardBuilder *b, MlirValue value, MlirValue pointer) {
+void shardMakeStore(ShardLowerBuilder *b, MlirValue value, MlirValue pointer) {
   ShardLowering *lowering = b->lowering;
   MlirType type = mlirValueGetType(value);
   if (mlirTypeIsAIndex(type))
-    value = shardBuildIndexCast(b, value, lowering->i64);
+    value = shardMakeIndexCast(b, value, lowering->i64);
   if (mlirTypeEqual(type, lowering->i1))
-    value = shardBuildValue(b, "arith.extui", lowering->i8, 1, &value);
+    value = shardMakeValue(b, "arith.extui", lowering->i8, 1, &value);
   MlirValue operands[] = {value, pointer};
-  shardBuild(b, "llvm.store", 0, NULL, 2, operands, 0, NULL);
+  shardMakeOp(b, "llvm.store", 0, NULL, 2, operands, 0, NULL);
 }
 
-MlirOperation shardBuildRuntimeCall(ShardBuilder *b, const char *callee, intptr_t nResults,
+MlirOperation shardMakeRuntimeCall(ShardLowerBuilder *b, const char *callee, intptr_t nResults,
                                     const MlirType *results, intptr_t nOperands,
                                     const MlirValue *operands) {
   ShardLowering *lowering = b->lowering;
@@ -135,10 +135,10 @@ MlirOperation shardBuildRuntimeCall(ShardBuilder *b, const char *callee, intptr_
   }
   ShardNamedAttribute attribute = {
       "callee", mlirFlatSymbolRefAttrGet(context, mlirStringRefCreateFromCString(callee))};
-  return shardBuild(b, "func.call", nResults, results, nOperands, operands, 1, &attribute);
+  return shardMakeOp(b, "func.call", nResults, results, nOperands, operands, 1, &attribute);
 }
 
-MlirOperation shardBuildFor(ShardBuilder *b, MlirValue from, MlirValue to, MlirValue step,
+MlirOperation shardMakeFor(ShardLowerBuilder *b, MlirValue from, MlirValue to, MlirValue step,
                             intptr_t nCarried, const MlirValue *carried) {
   ShardLowering *lowering = b->lowering;
   MlirValue operands[3 + 8] = {from, to, step};
@@ -156,8 +156,8 @@ MlirOperation shardBuildFor(ShardBuilder *b, MlirValue from, MlirValue to, MlirV
                        3 + nCarried, operands, 0, NULL, 1, &region);
 }
 
-void shardBuildYield(ShardBuilder *b, intptr_t nValues, const MlirValue *values) {
-  shardBuild(b, "scf.yield", 0, NULL, nValues, values, 0, NULL);
+void shardMakeYield(ShardLowerBuilder *b, intptr_t nValues, const MlirValue *values) {
+  shardMakeOp(b, "scf.yield", 0, NULL, nValues, values, 0, NULL);
 }
 
 MlirAttribute shardParseAttribute(ShardLowering *lowering, const char *text) {

@@ -33,30 +33,30 @@ static MlirType memrefOf(MlirType tensor) {
 //===----------------------------------------------------------------------===//
 
 /// A pointer to the dense elements of a tensor that is only read.
-static MlirValue pointerToRead(ShardBuilder *b, MlirValue tensor) {
+static MlirValue pointerToRead(ShardLowerBuilder *b, MlirValue tensor) {
   MlirType type = memrefOf(mlirValueGetType(tensor));
   ShardNamedAttribute attribute = {"read_only", shardAttrUnit(b->lowering->context)};
   MlirValue buffer = mlirOperationGetResult(
-      shardBuild(b, "bufferization.to_buffer", 1, &type, 1, &tensor, 1, &attribute), 0);
-  return shardBuildCast(b, buffer, b->lowering->pointer);
+      shardMakeOp(b, "bufferization.to_buffer", 1, &type, 1, &tensor, 1, &attribute), 0);
+  return shardMakeCast(b, buffer, b->lowering->pointer);
 }
 
 /// A fresh buffer for a value of `type`, and the pointer to it.
-static MlirValue pointerToWrite(ShardBuilder *b, MlirType type, MlirValue *outBuffer) {
+static MlirValue pointerToWrite(ShardLowerBuilder *b, MlirType type, MlirValue *outBuffer) {
   MlirType memref = memrefOf(type);
   ShardNamedAttribute attributes[] = {
       {"alignment", shardAttrI64(b->lowering->context, 64)},
       {"operandSegmentSizes",
        mlirDenseI32ArrayGet(b->lowering->context, 2, (const int32_t[]){0, 0})}};
   *outBuffer =
-      mlirOperationGetResult(shardBuild(b, "memref.alloc", 1, &memref, 0, NULL, 2, attributes), 0);
-  return shardBuildCast(b, *outBuffer, b->lowering->pointer);
+      mlirOperationGetResult(shardMakeOp(b, "memref.alloc", 1, &memref, 0, NULL, 2, attributes), 0);
+  return shardMakeCast(b, *outBuffer, b->lowering->pointer);
 }
 
-static MlirValue tensorOf(ShardBuilder *b, MlirValue buffer, MlirType tensor, bool writable) {
+static MlirValue tensorOf(ShardLowerBuilder *b, MlirValue buffer, MlirType tensor, bool writable) {
   ShardNamedAttribute attributes[] = {{"restrict", shardAttrUnit(b->lowering->context)},
                                       {"writable", shardAttrUnit(b->lowering->context)}};
-  return mlirOperationGetResult(shardBuild(b, "bufferization.to_tensor", 1, &tensor, 1, &buffer,
+  return mlirOperationGetResult(shardMakeOp(b, "bufferization.to_tensor", 1, &tensor, 1, &buffer,
                                            writable ? 2 : 1, attributes),
                                 0);
 }
@@ -120,26 +120,26 @@ static Group getGroup(MlirOperation op, const Mesh *mesh) {
   return group;
 }
 
-static MlirValue buildCoordinate(ShardBuilder *b, MlirValue context, int64_t axis) {
-  MlirValue operands[] = {context, shardBuildI32(b, axis)};
+static MlirValue buildCoordinate(ShardLowerBuilder *b, MlirValue context, int64_t axis) {
+  MlirValue operands[] = {context, shardMakeI32(b, axis)};
   return mlirOperationGetResult(
-      shardBuildRuntimeCall(b, "shardRtCoordinate", 1, &b->lowering->i64, 2, operands), 0);
+      shardMakeRuntimeCall(b, "shardRtCoordinate", 1, &b->lowering->i64, 2, operands), 0);
 }
 
 /// Linear index of this rank in the group, major first.
-static MlirValue buildGroupIndex(ShardBuilder *b, MlirValue context, const Group *group,
+static MlirValue buildGroupIndex(ShardLowerBuilder *b, MlirValue context, const Group *group,
                                  const Mesh *mesh) {
-  MlirValue index = shardBuildI64(b, 0);
+  MlirValue index = shardMakeI64(b, 0);
   for (intptr_t i = 0; i < group->nAxes; ++i)
-    index = shardBuildAdd(
-        b, shardBuildMul(b, index, shardBuildI64(b, mesh->sizes[group->axes[i]])),
+    index = shardMakeAdd(
+        b, shardMakeMul(b, index, shardMakeI64(b, mesh->sizes[group->axes[i]])),
         buildCoordinate(b, context, group->axes[i]));
   return index;
 }
 
 /// World rank of the device at multi-index `attribute` (with dynamic parts in operands 1...) of the
 /// group; `inGroup`: its linear index in the group instead.
-static MlirValue buildPeer(ShardBuilder *b, MlirOperation op, MlirValue context, const Group *group,
+static MlirValue buildPeer(ShardLowerBuilder *b, MlirOperation op, MlirValue context, const Group *group,
                            const Mesh *mesh, const char *attribute, bool inGroup) {
   MlirAttribute multiIndex = shardOpGetAttribute(op, attribute);
   intptr_t nextOperand = 1;
@@ -150,16 +150,16 @@ static MlirValue buildPeer(ShardBuilder *b, MlirOperation op, MlirValue context,
     int64_t value = mlirDenseI64ArrayGetElement(multiIndex, i);
     part[group->axes[i]] =
         value == mlirShapedTypeGetDynamicSize()
-            ? shardBuildIndexCast(b, mlirOperationGetOperand(op, nextOperand++), b->lowering->i64)
-            : shardBuildI64(b, value);
+            ? shardMakeIndexCast(b, mlirOperationGetOperand(op, nextOperand++), b->lowering->i64)
+            : shardMakeI64(b, value);
   }
-  MlirValue rank = shardBuildI64(b, 0);
+  MlirValue rank = shardMakeI64(b, 0);
   for (intptr_t axis = 0; axis < mesh->nAxes; ++axis) {
     if (inGroup && !(group->mask >> axis & 1))
       continue;
     MlirValue coordinate =
         mlirValueIsNull(part[axis]) ? buildCoordinate(b, context, axis) : part[axis];
-    rank = shardBuildAdd(b, shardBuildMul(b, rank, shardBuildI64(b, mesh->sizes[axis])),
+    rank = shardMakeAdd(b, shardMakeMul(b, rank, shardMakeI64(b, mesh->sizes[axis])),
                          coordinate);
   }
   return rank;
@@ -209,7 +209,7 @@ static int64_t getInteger(MlirOperation op, const char *name, int64_t other) {
 
 /// What every call of one collective shares.
 typedef struct Collective {
-  ShardBuilder b;
+  ShardLowerBuilder b;
   MlirOperation op;
   MlirValue context;
   Mesh mesh;
@@ -229,7 +229,7 @@ static MlirType withDim(MlirType type, int64_t dim, int64_t size) {
 /// all-gather or reduce-scatter of `input` along `dim` over the axes of `group`.
 static MlirValue buildStrided(Collective *c, const Group *group, MlirValue input, int64_t dim,
                               int64_t reduction, bool gather) {
-  ShardBuilder *b = &c->b;
+  ShardLowerBuilder *b = &c->b;
   MlirType type = mlirValueGetType(input);
   int64_t size = mlirShapedTypeGetDimSize(type, dim);
   MlirType resultType = withDim(type, dim, gather ? size * group->size : size / group->size);
@@ -238,15 +238,15 @@ static MlirValue buildStrided(Collective *c, const Group *group, MlirValue input
   MlirValue recv = pointerToWrite(b, resultType, &buffer);
   MlirValue operands[] = {
       c->context,
-      shardBuildI32(b, c->site),
-      shardBuildI32(b, group->mask),
+      shardMakeI32(b, c->site),
+      shardMakeI32(b, group->mask),
       send,
       recv,
-      shardBuildI64(b, dimProduct(small, 0, dim)),
-      shardBuildI64(b, dimProduct(small, dim, mlirShapedTypeGetRank(small))),
-      shardBuildI32(b, c->element),
-      gather ? (MlirValue){NULL} : shardBuildI32(b, reduction)};
-  shardBuildRuntimeCall(b, gather ? "shardRtCallAllGather" : "shardRtCallReduceScatter", 0, NULL,
+      shardMakeI64(b, dimProduct(small, 0, dim)),
+      shardMakeI64(b, dimProduct(small, dim, mlirShapedTypeGetRank(small))),
+      shardMakeI32(b, c->element),
+      gather ? (MlirValue){NULL} : shardMakeI32(b, reduction)};
+  shardMakeRuntimeCall(b, gather ? "shardRtCallAllGather" : "shardRtCallReduceScatter", 0, NULL,
                         gather ? 8 : 9, operands);
   return tensorOf(b, buffer, resultType, true);
 }
@@ -273,20 +273,20 @@ static MlirValue buildStridedAnyOrder(Collective *c, MlirValue input, int64_t di
 static MlirValue buildSameShape(Collective *c, const char *callee, MlirValue input,
                                 MlirType resultType, bool hasExtra, MlirValue extra,
                                 int64_t mask, int64_t reduction) {
-  ShardBuilder *b = &c->b;
+  ShardLowerBuilder *b = &c->b;
   MlirValue send = pointerToRead(b, input), buffer;
   MlirValue recv = pointerToWrite(b, resultType, &buffer);
-  MlirValue operands[10] = {c->context, shardBuildI32(b, c->site), shardBuildI32(b, mask)};
+  MlirValue operands[10] = {c->context, shardMakeI32(b, c->site), shardMakeI32(b, mask)};
   intptr_t n = 3;
   if (hasExtra)
     operands[n++] = extra;
   operands[n++] = send;
   operands[n++] = recv;
-  operands[n++] = shardBuildI64(b, shardTypeElementCount(resultType));
-  operands[n++] = shardBuildI32(b, c->element);
+  operands[n++] = shardMakeI64(b, shardTypeElementCount(resultType));
+  operands[n++] = shardMakeI32(b, c->element);
   if (reduction >= 0)
-    operands[n++] = shardBuildI32(b, reduction);
-  shardBuildRuntimeCall(b, callee, 0, NULL, n, operands);
+    operands[n++] = shardMakeI32(b, reduction);
+  shardMakeRuntimeCall(b, callee, 0, NULL, n, operands);
   return tensorOf(b, buffer, resultType, true);
 }
 
@@ -304,7 +304,7 @@ static MlirAttribute reassociation(MlirContext context, intptr_t rank, intptr_t 
   return mlirArrayAttrGet(context, rank, groups);
 }
 
-static MlirValue buildExpand(ShardBuilder *b, MlirValue input, intptr_t dim, int64_t outer,
+static MlirValue buildExpand(ShardLowerBuilder *b, MlirValue input, intptr_t dim, int64_t outer,
                              int64_t inner) {
   MlirType type = mlirValueGetType(input);
   intptr_t rank = mlirShapedTypeGetRank(type);
@@ -322,10 +322,10 @@ static MlirValue buildExpand(ShardBuilder *b, MlirValue input, intptr_t dim, int
       {"reassociation", reassociation(context, rank, dim)},
       {"static_output_shape", mlirDenseI64ArrayGet(context, rank + 1, shape)}};
   return mlirOperationGetResult(
-      shardBuild(b, "tensor.expand_shape", 1, &result, 1, &input, 2, attributes), 0);
+      shardMakeOp(b, "tensor.expand_shape", 1, &result, 1, &input, 2, attributes), 0);
 }
 
-static MlirValue buildCollapse(ShardBuilder *b, MlirValue input, intptr_t dim) {
+static MlirValue buildCollapse(ShardLowerBuilder *b, MlirValue input, intptr_t dim) {
   MlirType type = mlirValueGetType(input);
   intptr_t rank = mlirShapedTypeGetRank(type);
   int64_t shape[MAX_RANK];
@@ -338,11 +338,11 @@ static MlirValue buildCollapse(ShardBuilder *b, MlirValue input, intptr_t dim) {
   ShardNamedAttribute attribute = {"reassociation",
                                    reassociation(b->lowering->context, rank - 1, dim)};
   return mlirOperationGetResult(
-      shardBuild(b, "tensor.collapse_shape", 1, &result, 1, &input, 1, &attribute), 0);
+      shardMakeOp(b, "tensor.collapse_shape", 1, &result, 1, &input, 1, &attribute), 0);
 }
 
 /// Moves dimension `from` to position `to`.
-static MlirValue buildMoveDim(ShardBuilder *b, MlirValue input, intptr_t from, intptr_t to) {
+static MlirValue buildMoveDim(ShardLowerBuilder *b, MlirValue input, intptr_t from, intptr_t to) {
   if (from == to)
     return input;
   MlirContext context = b->lowering->context;
@@ -361,7 +361,7 @@ static MlirValue buildMoveDim(ShardBuilder *b, MlirValue input, intptr_t from, i
   for (intptr_t i = 0; i < rank; ++i)
     shape[i] = mlirShapedTypeGetDimSize(type, permutation[i]);
   MlirType result = shardTensorWithShape(type, rank, shape);
-  MlirValue empty = shardBuildValue(b, "tensor.empty", result, 0, NULL);
+  MlirValue empty = shardMakeValue(b, "tensor.empty", result, 0, NULL);
   // As a generic: a permuted read.
   MlirAffineExpr inputExprs[MAX_RANK];
   MlirAttribute iterators[MAX_RANK];
@@ -383,8 +383,8 @@ static MlirValue buildMoveDim(ShardBuilder *b, MlirValue input, intptr_t from, i
   MlirBlock block = mlirBlockCreate(2, elements, locations);
   mlirRegionAppendOwnedBlock(region, block);
   MlirValue in = mlirBlockGetArgument(block, 0);
-  ShardBuilder inner = shardBuilderAtEnd(b->lowering, block, b->location);
-  shardBuild(&inner, "linalg.yield", 0, NULL, 1, &in, 0, NULL);
+  ShardLowerBuilder inner = shardLowerBuilderAtEnd(b->lowering, block, b->location);
+  shardMakeOp(&inner, "linalg.yield", 0, NULL, 1, &in, 0, NULL);
   MlirValue operands[] = {input, empty};
   return mlirOperationGetResult(shardOpCreate(b->block, b->before, b->location, "linalg.generic", 1,
                                               &result, 2, operands, 3, attributes, 1, &region),
@@ -395,7 +395,7 @@ static MlirValue buildMoveDim(ShardBuilder *b, MlirValue input, intptr_t from, i
 /// each rank stands one after the other along `concatDim`.
 static MlirValue buildAllToAll(Collective *c, MlirValue input, int64_t splitDim,
                                int64_t concatDim) {
-  ShardBuilder *b = &c->b;
+  ShardLowerBuilder *b = &c->b;
   int64_t n = c->group.size;
   MlirType type = mlirValueGetType(input);
   int64_t size = mlirShapedTypeGetDimSize(type, splitDim);
@@ -405,27 +405,27 @@ static MlirValue buildAllToAll(Collective *c, MlirValue input, int64_t splitDim,
   MlirValue send = pointerToRead(b, blocks), buffer;
   MlirValue recv = pointerToWrite(b, blocksType, &buffer);
   MlirValue operands[] = {c->context,
-                          shardBuildI32(b, c->site),
-                          shardBuildI32(b, c->group.mask),
+                          shardMakeI32(b, c->site),
+                          shardMakeI32(b, c->group.mask),
                           send,
                           recv,
-                          shardBuildI64(b, shardTypeElementCount(blocksType) / n),
-                          shardBuildI32(b, c->element)};
-  shardBuildRuntimeCall(b, "shardRtCallAllToAll", 0, NULL, 7, operands);
+                          shardMakeI64(b, shardTypeElementCount(blocksType) / n),
+                          shardMakeI32(b, c->element)};
+  shardMakeRuntimeCall(b, "shardRtCallAllToAll", 0, NULL, 7, operands);
   MlirValue result = tensorOf(b, buffer, blocksType, true);
   return buildCollapse(b, buildMoveDim(b, result, 0, concatDim), concatDim);
 }
 
 /// This rank's part of a whole value.
 static MlirValue buildAllSlice(Collective *c, MlirValue input, int64_t dim) {
-  ShardBuilder *b = &c->b;
+  ShardLowerBuilder *b = &c->b;
   MlirContext context = b->lowering->context;
   MlirType type = mlirValueGetType(input);
   intptr_t rank = mlirShapedTypeGetRank(type);
   int64_t part = mlirShapedTypeGetDimSize(type, dim) / c->group.size;
   MlirType resultType = withDim(type, dim, part);
   MlirValue offset =
-      shardBuildMul(b, buildGroupIndex(b, c->context, &c->group, &c->mesh), shardBuildI64(b, part));
+      shardMakeMul(b, buildGroupIndex(b, c->context, &c->group, &c->mesh), shardMakeI64(b, part));
   int64_t offsets[MAX_RANK] = {0}, sizes[MAX_RANK], strides[MAX_RANK];
   for (intptr_t i = 0; i < rank; ++i) {
     sizes[i] = mlirShapedTypeGetDimSize(resultType, i);
@@ -437,9 +437,9 @@ static MlirValue buildAllSlice(Collective *c, MlirValue input, int64_t dim) {
       {"static_sizes", mlirDenseI64ArrayGet(context, rank, sizes)},
       {"static_strides", mlirDenseI64ArrayGet(context, rank, strides)},
       {"operandSegmentSizes", mlirDenseI32ArrayGet(context, 4, (const int32_t[]){1, 1, 0, 0})}};
-  MlirValue operands[] = {input, shardBuildIndexCast(b, offset, b->lowering->index)};
+  MlirValue operands[] = {input, shardMakeIndexCast(b, offset, b->lowering->index)};
   return mlirOperationGetResult(
-      shardBuild(b, "tensor.extract_slice", 1, &resultType, 2, operands, 4, attributes), 0);
+      shardMakeOp(b, "tensor.extract_slice", 1, &resultType, 2, operands, 4, attributes), 0);
 }
 
 static MlirLogicalResult lowerCollective(ShardLowering *lowering, MlirOperation op) {
@@ -447,11 +447,11 @@ static MlirLogicalResult lowerCollective(ShardLowering *lowering, MlirOperation 
   char name[64];
   snprintf(name, sizeof(name), "%.*s", (int)(fullName.length - strlen("shard.")),
            fullName.data + strlen("shard."));
-  Collective c = {.b = shardBuilderBefore(lowering, op), .op = op};
+  Collective c = {.b = shardLowerBuilderBefore(lowering, op), .op = op};
   if (mlirLogicalResultIsFailure(getMesh(lowering, op, &c.mesh)))
     return mlirLogicalResultFailure();
   c.context = mlirBlockGetArgument(shardFuncGetBody(enclosingFunc(op)), 0);
-  ShardBuilder *b = &c.b;
+  ShardLowerBuilder *b = &c.b;
 
   if (!strcmp(name, "process_multi_index") || !strcmp(name, "process_linear_index")) {
     if (!strcmp(name, "process_linear_index")) {
@@ -459,14 +459,14 @@ static MlirLogicalResult lowerCollective(ShardLowering *lowering, MlirOperation 
       for (intptr_t i = 0; i < all.nAxes; ++i)
         all.axes[i] = (int32_t)i;
       replaceWith(op, 0,
-                  shardBuildIndexCast(b, buildGroupIndex(b, c.context, &all, &c.mesh),
+                  shardMakeIndexCast(b, buildGroupIndex(b, c.context, &all, &c.mesh),
                                       lowering->index));
     } else {
       MlirAttribute axes = shardOpGetAttribute(op, "axes");
       bool every = mlirAttributeIsNull(axes) || mlirDenseArrayGetNumElements(axes) == 0;
       for (intptr_t i = 0; i < mlirOperationGetNumResults(op); ++i)
         replaceWith(op, i,
-                    shardBuildIndexCast(
+                    shardMakeIndexCast(
                         b,
                         buildCoordinate(b, c.context,
                                         every ? i : mlirDenseI16ArrayGetElement(axes, i)),
@@ -522,7 +522,7 @@ static MlirLogicalResult lowerCollective(ShardLowering *lowering, MlirOperation 
     if (mlirAttributeIsNull(shardOpGetAttribute(op, "rotate")))
       return shardEmitError(op, "a shift that is not cyclic has no lowering; expected 'rotate'");
     result = buildSameShape(&c, "shardRtCallShift", input, resultType, true,
-                            shardBuildI64(b, getInteger(op, "offset", 0)), (int64_t)1 << axis, -1);
+                            shardMakeI64(b, getInteger(op, "offset", 0)), (int64_t)1 << axis, -1);
   } else if (!strcmp(name, "broadcast")) {
     MlirValue root = buildPeer(b, op, c.context, &c.group, &c.mesh, "root", true);
     result = buildSameShape(&c, "shardRtCallBroadcast", input, resultType, true, root,
@@ -536,13 +536,13 @@ static MlirLogicalResult lowerCollective(ShardLowering *lowering, MlirOperation 
     MlirValue pointer =
         send ? pointerToRead(b, input) : pointerToWrite(b, resultType, &buffer);
     MlirValue operands[] = {c.context,
-                            shardBuildI32(b, c.site),
-                            shardBuildI32(b, channel),
+                            shardMakeI32(b, c.site),
+                            shardMakeI32(b, channel),
                             peer,
                             pointer,
-                            shardBuildI64(b, shardTypeElementCount(type)),
-                            shardBuildI32(b, c.element)};
-    shardBuildRuntimeCall(b, send ? "shardRtCallSend" : "shardRtCallReceive", 0, NULL, 7, operands);
+                            shardMakeI64(b, shardTypeElementCount(type)),
+                            shardMakeI32(b, c.element)};
+    shardMakeRuntimeCall(b, send ? "shardRtCallSend" : "shardRtCallReceive", 0, NULL, 7, operands);
     if (!send)
       result = tensorOf(b, buffer, resultType, true);
   } else {
@@ -564,7 +564,7 @@ static MlirLogicalResult lowerFunction(ShardLowering *lowering, MlirOperation fu
   bool isPublic = shardFuncIsPublic(func);
   MlirLocation location = mlirOperationGetLocation(func);
   intptr_t nArguments = mlirBlockGetNumArguments(body);
-  ShardBuilder b = shardBuilderAtStart(lowering, body, location);
+  ShardLowerBuilder b = shardLowerBuilderAtStart(lowering, body, location);
   mlirBlockInsertArgument(body, 0, lowering->pointer, location); // context
   mlirBlockInsertArgument(body, 1, lowering->pointer, location); // workspace
   for (intptr_t i = 0; i < nArguments; ++i) {
@@ -576,7 +576,7 @@ static MlirLogicalResult lowerFunction(ShardLowering *lowering, MlirOperation fu
       if (shardElementNumber(type) < 0)
         return shardEmitError(func, "argument %" PRIdPTR " has a type without a lowering", i);
       MlirValue pointer = mlirBlockInsertArgument(body, i + 2, lowering->pointer, location);
-      MlirValue value = shardBuildLoad(&b, pointer, type);
+      MlirValue value = shardMakeLoad(&b, pointer, type);
       mlirValueReplaceAllUsesOfWith(argument, value);
       mlirBlockEraseArgument(body, (unsigned)(i + 3));
       continue;
@@ -585,14 +585,14 @@ static MlirLogicalResult lowerFunction(ShardLowering *lowering, MlirOperation fu
       return shardEmitError(func, "argument %" PRIdPTR " has no static shape", i);
     MlirValue pointer = mlirBlockInsertArgument(body, i + 2, lowering->pointer, location);
     MlirValue tensor =
-        tensorOf(&b, shardBuildCast(&b, pointer, memrefOf(type)), type, false);
+        tensorOf(&b, shardMakeCast(&b, pointer, memrefOf(type)), type, false);
     mlirValueReplaceAllUsesOfWith(argument, tensor);
     mlirBlockEraseArgument(body, (unsigned)(i + 3));
   }
 
   MlirOperation terminator = mlirBlockGetTerminator(body);
   intptr_t nResults = mlirOperationGetNumOperands(terminator);
-  ShardBuilder end = shardBuilderBefore(lowering, terminator);
+  ShardLowerBuilder end = shardLowerBuilderBefore(lowering, terminator);
   MlirValue *kept = SHARD_ARENA_ARRAY(lowering->arena, MlirValue, nResults);
   intptr_t nKept = 0;
   for (intptr_t i = 0; i < nResults; ++i) {
@@ -604,18 +604,18 @@ static MlirLogicalResult lowerFunction(ShardLowering *lowering, MlirOperation fu
     }
     MlirValue pointer = mlirBlockAddArgument(body, lowering->pointer, location);
     if (!isTensor(type)) {
-      shardBuildStore(&end, value, pointer);
+      shardMakeStore(&end, value, pointer);
       continue;
     }
     if (mlirShapedTypeGetRank(type) >= MAX_RANK || shardTypeElementCount(type) < 0)
       return shardEmitError(func, "result %" PRIdPTR " has no static shape", i);
-    MlirValue operands[] = {value, shardBuildCast(&b, pointer, memrefOf(type))};
+    MlirValue operands[] = {value, shardMakeCast(&b, pointer, memrefOf(type))};
     ShardNamedAttribute attributes[] = {{"restrict", shardAttrUnit(lowering->context)},
                                         {"writable", shardAttrUnit(lowering->context)}};
-    shardBuild(&end, "bufferization.materialize_in_destination", 0, NULL, 2, operands, 2,
+    shardMakeOp(&end, "bufferization.materialize_in_destination", 0, NULL, 2, operands, 2,
                attributes);
   }
-  shardBuild(&end, "func.return", 0, NULL, nKept, kept, 0, NULL);
+  shardMakeOp(&end, "func.return", 0, NULL, nKept, kept, 0, NULL);
   mlirOperationDestroy(terminator);
   shardOpRemoveAttribute(func, "arg_attrs");
   shardOpRemoveAttribute(func, "res_attrs");
@@ -625,7 +625,7 @@ static MlirLogicalResult lowerFunction(ShardLowering *lowering, MlirOperation fu
 
 static MlirLogicalResult lowerCall(ShardLowering *lowering, MlirOperation op) {
   MlirBlock body = shardFuncGetBody(enclosingFunc(op));
-  ShardBuilder b = shardBuilderBefore(lowering, op);
+  ShardLowerBuilder b = shardLowerBuilderBefore(lowering, op);
   intptr_t nOperands = mlirOperationGetNumOperands(op);
   intptr_t nResults = mlirOperationGetNumResults(op);
   MlirValue *operands = SHARD_ARENA_ARRAY(lowering->arena, MlirValue, 2 + nOperands + nResults);
@@ -646,7 +646,7 @@ static MlirLogicalResult lowerCall(ShardLowering *lowering, MlirOperation op) {
       types[nKept++] = type;
   }
   ShardNamedAttribute attribute = {"callee", shardOpGetAttribute(op, "callee")};
-  MlirOperation call = shardBuild(&b, "func.call", nKept, types, n, operands, 1, &attribute);
+  MlirOperation call = shardMakeOp(&b, "func.call", nKept, types, n, operands, 1, &attribute);
   shardOpSetAttribute(call, "spmd.workspace", shardAttrUnit(lowering->context));
   nKept = 0;
   for (intptr_t i = 0; i < nResults; ++i) {

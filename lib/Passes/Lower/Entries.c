@@ -25,7 +25,7 @@ static MlirOperation createFunction(ShardLowering *lowering, const char *name, M
                        0, NULL, 0, NULL, 3, attributes, 1, &region);
 }
 
-MlirLogicalResult shardBuildEntries(ShardLowering *lowering) {
+MlirLogicalResult shardCreateEntries(ShardLowering *lowering) {
   MlirContext context = lowering->context;
   MlirAttribute program = shardOpGetAttribute(lowering->module, "spmd.program");
   MlirAttribute stages =
@@ -51,7 +51,7 @@ MlirLogicalResult shardBuildEntries(ShardLowering *lowering) {
     char *runName = shardArenaFormat(lowering->arena, "%.*s.run", (int)name.length, name.data);
     MlirBlock block;
     createFunction(lowering, bodyName, bodyType, location, &block);
-    ShardBuilder b = shardBuilderAtEnd(lowering, block, location);
+    ShardLowerBuilder b = shardLowerBuilderAtEnd(lowering, block, location);
     MlirValue *operands =
         SHARD_ARENA_ARRAY(lowering->arena, MlirValue, 2 + nArguments + nResults);
     intptr_t n = 0;
@@ -59,31 +59,31 @@ MlirLogicalResult shardBuildEntries(ShardLowering *lowering) {
     operands[n++] = mlirBlockGetArgument(block, 4);
     for (intptr_t i = 0; i < nArguments + nResults; ++i) {
       bool isResult = i >= nArguments;
-      MlirValue place = shardBuildElementPointer(
+      MlirValue place = shardMakeElementPointer(
           &b, mlirBlockGetArgument(block, isResult ? 3 : 2),
-          shardBuildI64(&b, isResult ? i - nArguments : i), lowering->pointer);
-      operands[n++] = shardBuildValue(&b, "llvm.load", lowering->pointer, 1, &place);
+          shardMakeI64(&b, isResult ? i - nArguments : i), lowering->pointer);
+      operands[n++] = shardMakeValue(&b, "llvm.load", lowering->pointer, 1, &place);
     }
     ShardNamedAttribute callee = {"callee", mlirFlatSymbolRefAttrGet(context, name)};
-    shardBuild(&b, "func.call", 0, NULL, n, operands, 1, &callee);
-    MlirValue zero = shardBuildI32(&b, 0);
-    shardBuild(&b, "func.return", 0, NULL, 1, &zero, 0, NULL);
+    shardMakeOp(&b, "func.call", 0, NULL, n, operands, 1, &callee);
+    MlirValue zero = shardMakeI32(&b, 0);
+    shardMakeOp(&b, "func.return", 0, NULL, 1, &zero, 0, NULL);
 
     createFunction(lowering, runName, bodyType, location, &block);
-    b = shardBuilderAtEnd(lowering, block, location);
+    b = shardLowerBuilderAtEnd(lowering, block, location);
     ShardNamedAttribute target = {
         "value",
         mlirFlatSymbolRefAttrGet(context, mlirStringRefCreateFromCString(bodyName))};
     MlirValue address = mlirOperationGetResult(
-        shardBuild(&b, "func.constant", 1, &bodyType, 0, NULL, 1, &target), 0);
+        shardMakeOp(&b, "func.constant", 1, &bodyType, 0, NULL, 1, &target), 0);
     MlirValue arguments[6] = {mlirBlockGetArgument(block, 0),
-                              shardBuildCast(&b, address, lowering->pointer)};
+                              shardMakeCast(&b, address, lowering->pointer)};
     for (int i = 1; i < 5; ++i)
       arguments[1 + i] = mlirBlockGetArgument(block, i);
     MlirOperation call =
-        shardBuildRuntimeCall(&b, "shardRtInvoke", 1, &lowering->i32, 6, arguments);
+        shardMakeRuntimeCall(&b, "shardRtInvoke", 1, &lowering->i32, 6, arguments);
     MlirValue status = mlirOperationGetResult(call, 0);
-    shardBuild(&b, "func.return", 0, NULL, 1, &status, 0, NULL);
+    shardMakeOp(&b, "func.return", 0, NULL, 1, &status, 0, NULL);
 
     MlirAttribute workspace = shardOpGetAttribute(func, "spmd.workspace");
     MlirNamedAttribute entries[] = {

@@ -205,13 +205,13 @@ static void chooseLoops(Nest *nest) {
 // Body
 //===----------------------------------------------------------------------===//
 
-static MlirValue buildAffine(ShardBuilder *b, const Nest *nest, MlirAffineExpr expr) {
+static MlirValue buildAffine(ShardLowerBuilder *b, const Nest *nest, MlirAffineExpr expr) {
   if (mlirAffineExprIsADim(expr)) {
     MlirValue index = nest->indices[mlirAffineDimExprGetPosition(expr)];
-    return mlirValueIsNull(index) ? shardBuildI64(b, 0) : index;
+    return mlirValueIsNull(index) ? shardMakeI64(b, 0) : index;
   }
   if (mlirAffineExprIsAConstant(expr))
-    return shardBuildI64(b, mlirAffineConstantExprGetValue(expr));
+    return shardMakeI64(b, mlirAffineConstantExprGetValue(expr));
   MlirValue operands[] = {buildAffine(b, nest, mlirAffineBinaryOpExprGetLHS(expr)),
                           buildAffine(b, nest, mlirAffineBinaryOpExprGetRHS(expr))};
   // Indices are not negative: truncating division is floor division.
@@ -220,20 +220,20 @@ static MlirValue buildAffine(ShardBuilder *b, const Nest *nest, MlirAffineExpr e
                      : mlirAffineExprIsAMod(expr)      ? "arith.remui"
                      : mlirAffineExprIsAFloorDiv(expr) ? "arith.divui"
                                                        : "arith.ceildivui";
-  return shardBuildValue(b, name, nest->lowering->i64, 2, operands);
+  return shardMakeValue(b, name, nest->lowering->i64, 2, operands);
 }
 
-static MlirValue elementPointer(ShardBuilder *b, const Nest *nest, const Access *access,
+static MlirValue elementPointer(ShardLowerBuilder *b, const Nest *nest, const Access *access,
                                 MlirValue pointer) {
   if (access->isLinear)
     return pointer;
-  MlirValue offset = shardBuildI64(b, 0);
+  MlirValue offset = shardMakeI64(b, 0);
   for (intptr_t d = 0; d < mlirAffineMapGetNumResults(access->map); ++d)
-    offset = shardBuildAdd(
+    offset = shardMakeAdd(
         b, offset,
-        shardBuildMul(b, buildAffine(b, nest, mlirAffineMapGetResult(access->map, d)),
-                      shardBuildI64(b, access->bufferStrides[d])));
-  return shardBuildElementPointer(b, access->value, offset, access->element);
+        shardMakeMul(b, buildAffine(b, nest, mlirAffineMapGetResult(access->map, d)),
+                      shardMakeI64(b, access->bufferStrides[d])));
+  return shardMakeElementPointer(b, access->value, offset, access->element);
 }
 
 static bool valueIsUsed(MlirValue value) {
@@ -241,7 +241,7 @@ static bool valueIsUsed(MlirValue value) {
 }
 
 typedef struct IndexRewrite {
-  ShardBuilder *b;
+  ShardLowerBuilder *b;
   const Nest *nest;
 } IndexRewrite;
 
@@ -249,16 +249,16 @@ static MlirLogicalResult rewriteIndex(void *user, MlirOperation op) {
   IndexRewrite *rewrite = user;
   int64_t dim;
   shardAttrGetI64(shardOpGetAttribute(op, "dim"), &dim);
-  ShardBuilder b = shardBuilderBefore(rewrite->nest->lowering, op);
+  ShardLowerBuilder b = shardLowerBuilderBefore(rewrite->nest->lowering, op);
   MlirValue index = rewrite->nest->indices[dim];
-  MlirValue value = mlirValueIsNull(index) ? shardBuildIndex(&b, 0)
-                                           : shardBuildIndexCast(&b, index, b.lowering->index);
+  MlirValue value = mlirValueIsNull(index) ? shardMakeIndex(&b, 0)
+                                           : shardMakeIndexCast(&b, index, b.lowering->index);
   mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), value);
   return mlirLogicalResultSuccess();
 }
 
 /// Clones the body with these values of its arguments (null: unused). Writes the yielded values.
-static void emitBody(Nest *nest, ShardBuilder *b, const MlirValue *arguments, MlirValue *yielded) {
+static void emitBody(Nest *nest, ShardLowerBuilder *b, const MlirValue *arguments, MlirValue *yielded) {
   ShardArena *arena = nest->lowering->arena;
   size_t nOps = 0;
   for (MlirOperation op = mlirBlockGetFirstOperation(nest->body); !mlirOperationIsNull(op);
@@ -291,8 +291,8 @@ static void emitBody(Nest *nest, ShardBuilder *b, const MlirValue *arguments, Ml
       shardAttrGetI64(shardOpGetAttribute(op, "dim"), &dim);
       MlirValue index = nest->indices[dim];
       MlirValue value = mlirValueIsNull(index)
-                            ? shardBuildIndex(b, 0)
-                            : shardBuildIndexCast(b, index, nest->lowering->index);
+                            ? shardMakeIndex(b, 0)
+                            : shardMakeIndexCast(b, index, nest->lowering->index);
       REMEMBER(mlirOperationGetResult(op, 0), value);
       continue;
     }
@@ -311,13 +311,13 @@ static void emitBody(Nest *nest, ShardBuilder *b, const MlirValue *arguments, Ml
 // Nest
 //===----------------------------------------------------------------------===//
 
-static MlirValue advance(ShardBuilder *b, const Access *access, MlirValue pointer, intptr_t loop,
+static MlirValue advance(ShardLowerBuilder *b, const Access *access, MlirValue pointer, intptr_t loop,
                          MlirValue index) {
   int64_t stride = access->strides[loop];
   if (access->isScalar || !access->isLinear || !stride)
     return pointer;
-  MlirValue elements = stride == 1 ? index : shardBuildMul(b, index, shardBuildI64(b, stride));
-  return shardBuildElementPointer(b, pointer, elements, access->element);
+  MlirValue elements = stride == 1 ? index : shardMakeMul(b, index, shardMakeI64(b, stride));
+  return shardMakeElementPointer(b, pointer, elements, access->element);
 }
 
 /// Allows the op that combines the carried value to be reassociated.
@@ -330,7 +330,7 @@ static void allowReassociation(MlirOperation op) {
   shardOpSetAttribute(op, "fastmath", flags);
 }
 
-static void emitPoint(Nest *nest, ShardBuilder *b, const MlirValue *pointers,
+static void emitPoint(Nest *nest, ShardLowerBuilder *b, const MlirValue *pointers,
                       const MlirValue *carried, MlirValue *yielded) {
   MlirValue arguments[MAX_OPERANDS], places[MAX_OPERANDS];
   for (intptr_t i = 0; i < nest->nOperands; ++i) {
@@ -345,15 +345,15 @@ static void emitPoint(Nest *nest, ShardBuilder *b, const MlirValue *pointers,
       continue;
     else
       arguments[i] =
-          access->isScalar ? access->value : shardBuildLoad(b, places[i], access->element);
+          access->isScalar ? access->value : shardMakeLoad(b, places[i], access->element);
   }
   emitBody(nest, b, arguments, yielded);
   if (!carried)
     for (intptr_t i = nest->nInputs; i < nest->nOperands; ++i)
-      shardBuildStore(b, yielded[i - nest->nInputs], places[i]);
+      shardMakeStore(b, yielded[i - nest->nInputs], places[i]);
 }
 
-static void emitLevel(Nest *nest, ShardBuilder *b, intptr_t level, const MlirValue *pointers) {
+static void emitLevel(Nest *nest, ShardLowerBuilder *b, intptr_t level, const MlirValue *pointers) {
   ShardLowering *lowering = nest->lowering;
   intptr_t nOutputs = nest->nOperands - nest->nInputs;
   MlirValue yielded[MAX_OPERANDS];
@@ -367,18 +367,18 @@ static void emitLevel(Nest *nest, ShardBuilder *b, intptr_t level, const MlirVal
   for (intptr_t i = nest->nInputs; i < nest->nOperands; ++i)
     inRegisters &= !nest->accesses[i].isScalar && nest->accesses[i].isLinear &&
                    nest->accesses[i].strides[loop] == 0;
-  MlirValue zero = shardBuildI64(b, 0), one = shardBuildI64(b, 1);
-  MlirValue count = shardBuildI64(b, nest->emittedSizes[level]);
+  MlirValue zero = shardMakeI64(b, 0), one = shardMakeI64(b, 1);
+  MlirValue count = shardMakeI64(b, nest->emittedSizes[level]);
   MlirValue carried[8];
   if (inRegisters)
     for (intptr_t i = 0; i < nOutputs; ++i) {
       const Access *access = &nest->accesses[nest->nInputs + i];
-      carried[i] = shardBuildLoad(b, pointers[nest->nInputs + i], access->element);
+      carried[i] = shardMakeLoad(b, pointers[nest->nInputs + i], access->element);
     }
   MlirOperation forOp =
-      shardBuildFor(b, zero, count, one, inRegisters ? nOutputs : 0, carried);
+      shardMakeFor(b, zero, count, one, inRegisters ? nOutputs : 0, carried);
   MlirBlock body = shardOpBody(forOp);
-  ShardBuilder inner = shardBuilderAtEnd(lowering, body, b->location);
+  ShardLowerBuilder inner = shardLowerBuilderAtEnd(lowering, body, b->location);
   MlirValue index = mlirBlockGetArgument(body, 0);
   nest->indices[loop] = index;
   MlirValue advanced[MAX_OPERANDS];
@@ -386,7 +386,7 @@ static void emitLevel(Nest *nest, ShardBuilder *b, intptr_t level, const MlirVal
     advanced[i] = advance(&inner, &nest->accesses[i], pointers[i], loop, index);
   if (!inRegisters) {
     emitLevel(nest, &inner, level + 1, advanced);
-    shardBuildYield(&inner, 0, NULL);
+    shardMakeYield(&inner, 0, NULL);
     nest->indices[loop] = (MlirValue){NULL};
     return;
   }
@@ -401,10 +401,10 @@ static void emitLevel(Nest *nest, ShardBuilder *b, intptr_t level, const MlirVal
         if (mlirValueEqual(mlirOperationGetOperand(combiner, k), state[i]))
           allowReassociation(combiner);
     }
-  shardBuildYield(&inner, nOutputs, yielded);
+  shardMakeYield(&inner, nOutputs, yielded);
   nest->indices[loop] = (MlirValue){NULL};
   for (intptr_t i = 0; i < nOutputs; ++i)
-    shardBuildStore(b, mlirOperationGetResult(forOp, i), pointers[nest->nInputs + i]);
+    shardMakeStore(b, mlirOperationGetResult(forOp, i), pointers[nest->nInputs + i]);
 }
 
 MlirLogicalResult shardEmitGenericLoops(ShardBuffers *buffers, MlirOperation op) {
@@ -419,13 +419,13 @@ MlirLogicalResult shardEmitGenericLoops(ShardBuffers *buffers, MlirOperation op)
     if (nest->sizes[i] == 0)
       return mlirLogicalResultSuccess();
   chooseLoops(nest);
-  ShardBuilder b = shardBuilderBefore(lowering, op);
+  ShardLowerBuilder b = shardLowerBuilderBefore(lowering, op);
   MlirValue pointers[MAX_OPERANDS];
   for (intptr_t i = 0; i < nest->nOperands; ++i) {
     const Access *access = &nest->accesses[i];
     pointers[i] = access->value;
     if (!access->isScalar && access->isLinear && access->offset)
-      pointers[i] = shardBuildElementPointer(&b, access->value, shardBuildI64(&b, access->offset),
+      pointers[i] = shardMakeElementPointer(&b, access->value, shardMakeI64(&b, access->offset),
                                              access->element);
   }
   emitLevel(nest, &b, 0, pointers);
@@ -468,33 +468,33 @@ MlirLogicalResult shardEmitCopyLoops(ShardBuffers *buffers, MlirOperation before
     fromStrides[n - 1] = from.strides[i];
     toStrides[n - 1] = to.strides[i];
   }
-  ShardBuilder outer = shardBuilderBefore(lowering, before), b = outer;
-  ShardBuilder open[MAX_LOOPS];
+  ShardLowerBuilder outer = shardLowerBuilderBefore(lowering, before), b = outer;
+  ShardLowerBuilder open[MAX_LOOPS];
   MlirValue fromPointer = from.value, toPointer = to.value;
   bool contiguous = n && fromStrides[n - 1] == 1 && toStrides[n - 1] == 1;
   intptr_t nLoops = contiguous ? n - 1 : n;
   for (intptr_t i = 0; i < nLoops; ++i) {
-    MlirOperation forOp = shardBuildFor(&b, shardBuildI64(&b, 0), shardBuildI64(&b, sizes[i]),
-                                        shardBuildI64(&b, 1), 0, NULL);
+    MlirOperation forOp = shardMakeFor(&b, shardMakeI64(&b, 0), shardMakeI64(&b, sizes[i]),
+                                        shardMakeI64(&b, 1), 0, NULL);
     MlirBlock body = shardOpBody(forOp);
-    b = open[i] = shardBuilderAtEnd(lowering, body, b.location);
+    b = open[i] = shardLowerBuilderAtEnd(lowering, body, b.location);
     MlirValue index = mlirBlockGetArgument(body, 0);
-    fromPointer = shardBuildElementPointer(
-        &b, fromPointer, shardBuildMul(&b, index, shardBuildI64(&b, fromStrides[i])), element);
-    toPointer = shardBuildElementPointer(
-        &b, toPointer, shardBuildMul(&b, index, shardBuildI64(&b, toStrides[i])), element);
+    fromPointer = shardMakeElementPointer(
+        &b, fromPointer, shardMakeMul(&b, index, shardMakeI64(&b, fromStrides[i])), element);
+    toPointer = shardMakeElementPointer(
+        &b, toPointer, shardMakeMul(&b, index, shardMakeI64(&b, toStrides[i])), element);
   }
   if (contiguous) {
     MlirValue operands[] = {
         toPointer, fromPointer,
-        shardBuildI64(&b, sizes[n - 1] * shardTypeElementBytes(element))};
+        shardMakeI64(&b, sizes[n - 1] * shardTypeElementBytes(element))};
     ShardNamedAttribute attribute = {
         "isVolatile", mlirIntegerAttrGet(lowering->i1, 0)};
-    shardBuild(&b, "llvm.intr.memcpy", 0, NULL, 3, operands, 1, &attribute);
+    shardMakeOp(&b, "llvm.intr.memcpy", 0, NULL, 3, operands, 1, &attribute);
   } else {
-    shardBuildStore(&b, shardBuildLoad(&b, fromPointer, element), toPointer);
+    shardMakeStore(&b, shardMakeLoad(&b, fromPointer, element), toPointer);
   }
   for (intptr_t i = nLoops; i-- > 0;)
-    shardBuildYield(&open[i], 0, NULL);
+    shardMakeYield(&open[i], 0, NULL);
   return mlirLogicalResultSuccess();
 }

@@ -41,46 +41,46 @@ typedef struct ShardLowering {
 } ShardLowering;
 
 /// Where ops are created: before `before`, or at the end of `block`.
-typedef struct ShardBuilder {
+typedef struct ShardLowerBuilder {
   ShardLowering *lowering;
   MlirLocation location;
   MlirBlock block;
   MlirOperation before;
-} ShardBuilder;
+} ShardLowerBuilder;
 
-ShardBuilder shardBuilderBefore(ShardLowering *lowering, MlirOperation before);
-ShardBuilder shardBuilderAtEnd(ShardLowering *lowering, MlirBlock block, MlirLocation location);
-ShardBuilder shardBuilderAtStart(ShardLowering *lowering, MlirBlock block, MlirLocation location);
+ShardLowerBuilder shardLowerBuilderBefore(ShardLowering *lowering, MlirOperation before);
+ShardLowerBuilder shardLowerBuilderAtEnd(ShardLowering *lowering, MlirBlock block, MlirLocation location);
+ShardLowerBuilder shardLowerBuilderAtStart(ShardLowering *lowering, MlirBlock block, MlirLocation location);
 
-MlirOperation shardBuild(ShardBuilder *b, const char *name, intptr_t nResults,
+MlirOperation shardMakeOp(ShardLowerBuilder *b, const char *name, intptr_t nResults,
                          const MlirType *results, intptr_t nOperands, const MlirValue *operands,
                          intptr_t nAttributes, const ShardNamedAttribute *attributes);
 /// One result, no attributes.
-MlirValue shardBuildValue(ShardBuilder *b, const char *name, MlirType type, intptr_t nOperands,
+MlirValue shardMakeValue(ShardLowerBuilder *b, const char *name, MlirType type, intptr_t nOperands,
                           const MlirValue *operands);
-MlirValue shardBuildConstant(ShardBuilder *b, MlirType type, MlirAttribute value);
-MlirValue shardBuildI64(ShardBuilder *b, int64_t value);
-MlirValue shardBuildI32(ShardBuilder *b, int64_t value);
-MlirValue shardBuildIndex(ShardBuilder *b, int64_t value);
-MlirValue shardBuildAdd(ShardBuilder *b, MlirValue left, MlirValue right);
-MlirValue shardBuildMul(ShardBuilder *b, MlirValue left, MlirValue right);
-MlirValue shardBuildCast(ShardBuilder *b, MlirValue value, MlirType type); // unrealized
-MlirValue shardBuildIndexCast(ShardBuilder *b, MlirValue value, MlirType type);
+MlirValue shardMakeConstant(ShardLowerBuilder *b, MlirType type, MlirAttribute value);
+MlirValue shardMakeI64(ShardLowerBuilder *b, int64_t value);
+MlirValue shardMakeI32(ShardLowerBuilder *b, int64_t value);
+MlirValue shardMakeIndex(ShardLowerBuilder *b, int64_t value);
+MlirValue shardMakeAdd(ShardLowerBuilder *b, MlirValue left, MlirValue right);
+MlirValue shardMakeMul(ShardLowerBuilder *b, MlirValue left, MlirValue right);
+MlirValue shardMakeCast(ShardLowerBuilder *b, MlirValue value, MlirType type); // unrealized
+MlirValue shardMakeIndexCast(ShardLowerBuilder *b, MlirValue value, MlirType type);
 /// `pointer` + `elements` (i64) of `elementType`.
-MlirValue shardBuildElementPointer(ShardBuilder *b, MlirValue pointer, MlirValue elements,
+MlirValue shardMakeElementPointer(ShardLowerBuilder *b, MlirValue pointer, MlirValue elements,
                                    MlirType elementType);
 /// Loads or stores a scalar of a tensor: i1 is a byte, index is 64 bits.
-MlirValue shardBuildLoad(ShardBuilder *b, MlirValue pointer, MlirType elementType);
-void shardBuildStore(ShardBuilder *b, MlirValue value, MlirValue pointer);
+MlirValue shardMakeLoad(ShardLowerBuilder *b, MlirValue pointer, MlirType elementType);
+void shardMakeStore(ShardLowerBuilder *b, MlirValue value, MlirValue pointer);
 /// A call of a function of the module, declared at first use with these types.
-MlirOperation shardBuildRuntimeCall(ShardBuilder *b, const char *callee, intptr_t nResults,
+MlirOperation shardMakeRuntimeCall(ShardLowerBuilder *b, const char *callee, intptr_t nResults,
                                     const MlirType *results, intptr_t nOperands,
                                     const MlirValue *operands);
 /// scf.for from 0 to `count` by `step` (i64); returns its body, whose argument 0 is the index and
-/// whose further arguments are the `nCarried` values. The caller ends the body with shardBuildYield.
-MlirOperation shardBuildFor(ShardBuilder *b, MlirValue from, MlirValue to, MlirValue step,
+/// whose further arguments are the `nCarried` values. The caller ends the body with shardMakeYield.
+MlirOperation shardMakeFor(ShardLowerBuilder *b, MlirValue from, MlirValue to, MlirValue step,
                             intptr_t nCarried, const MlirValue *carried);
-void shardBuildYield(ShardBuilder *b, intptr_t nValues, const MlirValue *values);
+void shardMakeYield(ShardLowerBuilder *b, intptr_t nValues, const MlirValue *values);
 
 static inline MlirBlock shardOpBody(MlirOperation op) {
   return mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
@@ -110,6 +110,6 @@ MlirLogicalResult shardLowerToDestinations(ShardLowering *lowering);
 MlirLogicalResult shardPrepareContractions(ShardLowering *lowering);
 MlirLogicalResult shardPlanWorkspace(ShardLowering *lowering);
 MlirLogicalResult shardLowerBuffers(ShardLowering *lowering);
-MlirLogicalResult shardBuildEntries(ShardLowering *lowering);
+MlirLogicalResult shardCreateEntries(ShardLowering *lowering);
 
 #endif // SHARD_LOWER_LOWER_H

@@ -72,7 +72,7 @@ static MlirLogicalResult runLowerCpu(ShardPassRun *run) {
                               "func.func(linalg-generalize-named-ops)"));
   STEP(shardPlanWorkspace(&lowering));
   STEP(shardLowerBuffers(&lowering));
-  STEP(shardBuildEntries(&lowering));
+  STEP(shardCreateEntries(&lowering));
   STEP(runPipeline(&lowering, "arith-expand{include-bf16=true},convert-scf-to-cf,convert-to-llvm,"
                               "reconcile-unrealized-casts"));
 #undef STEP

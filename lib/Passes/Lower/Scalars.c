@@ -177,20 +177,20 @@ static const struct {
                      {"math.tanh", "shard_tanh_f32", tanhText},
                      {"math.erf", "shard_erf_f32", erfText}};
 
-static MlirValue callFunction(ShardBuilder *b, size_t function, MlirValue operand) {
+static MlirValue callFunction(ShardLowerBuilder *b, size_t function, MlirValue operand) {
   const char *callee = functionTable[function].callee;
   if (mlirOperationIsNull(shardModuleLookup(b->lowering->module,
                                             mlirStringRefCreateFromCString(callee))))
     shardParseIntoModule(b->lowering, functionTable[function].text);
   return mlirOperationGetResult(
-      shardBuildRuntimeCall(b, callee, 1, &b->lowering->f32, 1, &operand), 0);
+      shardMakeRuntimeCall(b, callee, 1, &b->lowering->f32, 1, &operand), 0);
 }
 
 //===----------------------------------------------------------------------===//
 // Rewrites
 //===----------------------------------------------------------------------===//
 
-static MlirValue constantString(ShardBuilder *b, const char *text, size_t length) {
+static MlirValue constantString(ShardLowerBuilder *b, const char *text, size_t length) {
   ShardLowering *lowering = b->lowering;
   MlirContext context = lowering->context;
   char *copy = shardArenaAllocate(lowering->arena, length + 1);
@@ -222,29 +222,29 @@ static MlirValue constantString(ShardBuilder *b, const char *text, size_t length
   }
   ShardNamedAttribute attribute = {
       "global_name", mlirFlatSymbolRefAttrGet(context, mlirStringAttrGetValue(name))};
-  return mlirOperationGetResult(shardBuild(b, "llvm.mlir.addressof", 1, &lowering->pointer, 0, NULL,
+  return mlirOperationGetResult(shardMakeOp(b, "llvm.mlir.addressof", 1, &lowering->pointer, 0, NULL,
                                            1, &attribute),
                                 0);
 }
 
 static void lowerAssert(ShardLowering *lowering, MlirOperation func, MlirOperation op) {
-  ShardBuilder b = shardBuilderBefore(lowering, op);
+  ShardLowerBuilder b = shardLowerBuilderBefore(lowering, op);
   MlirValue condition = mlirOperationGetOperand(op, 0);
   MlirValue operands[] = {condition,
-                          shardBuildConstant(&b, lowering->i1, mlirIntegerAttrGet(lowering->i1, 1))};
-  MlirValue failed = shardBuildValue(&b, "arith.xori", lowering->i1, 2, operands);
+                          shardMakeConstant(&b, lowering->i1, mlirIntegerAttrGet(lowering->i1, 1))};
+  MlirValue failed = shardMakeValue(&b, "arith.xori", lowering->i1, 2, operands);
   MlirRegion regions[] = {mlirRegionCreate(), mlirRegionCreate()};
   mlirRegionAppendOwnedBlock(regions[0], mlirBlockCreate(0, NULL, NULL));
   MlirOperation branch = shardOpCreate(b.block, b.before, b.location, "scf.if", 0, NULL, 1, &failed,
                                        0, NULL, 2, regions);
-  ShardBuilder inner = shardBuilderAtEnd(lowering, shardOpBody(branch), b.location);
+  ShardLowerBuilder inner = shardLowerBuilderAtEnd(lowering, shardOpBody(branch), b.location);
   MlirStringRef message = mlirStringAttrGetValue(shardOpGetAttribute(op, "msg"));
   const char *location = shardLocationText(b.location, lowering->arena);
   MlirValue arguments[] = {mlirBlockGetArgument(shardFuncGetBody(func), 0),
                            constantString(&inner, message.data, message.length),
                            constantString(&inner, location, strlen(location))};
-  shardBuildRuntimeCall(&inner, "shardRtAssertFailed", 0, NULL, 3, arguments);
-  shardBuildYield(&inner, 0, NULL);
+  shardMakeRuntimeCall(&inner, "shardRtAssertFailed", 0, NULL, 3, arguments);
+  shardMakeYield(&inner, 0, NULL);
   mlirOperationDestroy(op);
 }
 
@@ -264,21 +264,21 @@ static bool getConstant(MlirValue value, int64_t *out) {
   return false;
 }
 
-static MlirValue buildBinary(ShardBuilder *b, const char *name, MlirValue left, MlirValue right) {
+static MlirValue buildBinary(ShardLowerBuilder *b, const char *name, MlirValue left, MlirValue right) {
   MlirValue operands[] = {left, right};
-  return shardBuildValue(b, name, mlirValueGetType(left), 2, operands);
+  return shardMakeValue(b, name, mlirValueGetType(left), 2, operands);
 }
 
 /// math.fpowi.
 static void lowerPower(ShardLowering *lowering, MlirOperation op) {
-  ShardBuilder b = shardBuilderBefore(lowering, op);
+  ShardLowerBuilder b = shardLowerBuilderBefore(lowering, op);
   MlirValue base = mlirOperationGetOperand(op, 0);
   MlirType type = mlirValueGetType(base);
   int64_t exponent;
   MlirValue result;
   if (getConstant(mlirOperationGetOperand(op, 1), &exponent) && exponent >= -64 &&
       exponent <= 64) {
-    MlirValue one = shardBuildConstant(&b, type, mlirFloatAttrDoubleGet(lowering->context, type, 1));
+    MlirValue one = shardMakeConstant(&b, type, mlirFloatAttrDoubleGet(lowering->context, type, 1));
     MlirValue square = base;
     result = (MlirValue){NULL};
     for (int64_t rest = exponent < 0 ? -exponent : exponent; rest; rest >>= 1) {
@@ -294,12 +294,12 @@ static void lowerPower(ShardLowering *lowering, MlirOperation op) {
   } else {
     // In double, where every exponent that matters is exact.
     MlirValue power = mlirOperationGetOperand(op, 1);
-    power = shardBuildValue(&b, "arith.sitofp", lowering->f64, 1, &power);
+    power = shardMakeValue(&b, "arith.sitofp", lowering->f64, 1, &power);
     if (!mlirTypeIsAF64(type))
-      base = shardBuildValue(&b, "arith.extf", lowering->f64, 1, &base);
+      base = shardMakeValue(&b, "arith.extf", lowering->f64, 1, &base);
     result = buildBinary(&b, "math.powf", base, power);
     if (!mlirTypeIsAF64(type))
-      result = shardBuildValue(&b, "arith.truncf", type, 1, &result);
+      result = shardMakeValue(&b, "arith.truncf", type, 1, &result);
   }
   mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), result);
   mlirOperationDestroy(op);
@@ -307,21 +307,21 @@ static void lowerPower(ShardLowering *lowering, MlirOperation op) {
 
 /// An op on f16 or bf16 as the same op on f32. Returns the new op.
 static MlirOperation widen(ShardLowering *lowering, MlirOperation op) {
-  ShardBuilder b = shardBuilderBefore(lowering, op);
+  ShardLowerBuilder b = shardLowerBuilderBefore(lowering, op);
   MlirOperation clone = mlirOperationClone(op);
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); ++i) {
     MlirValue operand = mlirOperationGetOperand(op, i);
     MlirType type = mlirValueGetType(operand);
     if (mlirTypeIsABF16(type) || mlirTypeIsAF16(type))
       mlirOperationSetOperand(clone, i,
-                              shardBuildValue(&b, "arith.extf", lowering->f32, 1, &operand));
+                              shardMakeValue(&b, "arith.extf", lowering->f32, 1, &operand));
   }
   mlirBlockInsertOwnedOperationBefore(b.block, op, clone);
   MlirValue result = mlirOperationGetResult(clone, 0);
   MlirType type = mlirValueGetType(result);
   if (mlirTypeIsABF16(type) || mlirTypeIsAF16(type)) {
     mlirValueSetType(result, lowering->f32);
-    MlirValue narrow = shardBuildValue(&b, "arith.truncf", type, 1, &result);
+    MlirValue narrow = shardMakeValue(&b, "arith.truncf", type, 1, &result);
     mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), narrow);
   } else {
     mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), result);
@@ -365,7 +365,7 @@ static MlirLogicalResult lowerScalar(ShardLowering *lowering, MlirOperation func
     MlirValue operand = mlirOperationGetOperand(op, 0);
     if (!mlirTypeIsAF32(mlirValueGetType(operand)))
       break; // f64: libm
-    ShardBuilder b = shardBuilderBefore(lowering, op);
+    ShardLowerBuilder b = shardLowerBuilderBefore(lowering, op);
     mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), callFunction(&b, i, operand));
     mlirOperationDestroy(op);
     break;
