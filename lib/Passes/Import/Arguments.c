@@ -1,0 +1,381 @@
+//===- Arguments.c - What the entry takes -------------------------*- C -*-===//
+// Constants that are data, not numbers of the program, become arguments of the entry; every
+// argument gets its index, name and role.
+//===----------------------------------------------------------------------===//
+#include "ImportParts.h"
+
+#include "../../../tools/common/ArgsJson.h"
+#include "../Core/Constants.h"
+
+#include "mlir-c/BuiltinTypes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+//===----------------------------------------------------------------------===//
+// Constants
+//===----------------------------------------------------------------------===//
+
+static bool isDataConstant(MlirOperation op) {
+  if (!shardOpIs(op, "arith.constant"))
+    return false;
+  MlirAttribute value = shardOpGetAttribute(op, "value");
+  if (mlirAttributeIsADenseResourceElements(value))
+    return true;
+  return mlirAttributeIsADenseElements(value) && !shardConstantIsSplat(value) &&
+         mlirTypeIsARankedTensor(mlirAttributeGetType(value)) &&
+         shardTypeElementCount(mlirAttributeGetType(value)) > 0;
+}
+
+typedef struct ConstantList {
+  ShardArena *arena;
+  MlirOperation *ops;
+  size_t n, capacity;
+} ConstantList;
+
+static MlirLogicalResult collectConstant(void *user, MlirOperation op) {
+  ConstantList *list = user;
+  if (!isDataConstant(op))
+    return mlirLogicalResultSuccess();
+  list->ops = shardArenaGrow(list->arena, list->ops, list->n, &list->capacity, list->n + 1,
+                             sizeof(*list->ops));
+  list->ops[list->n++] = op;
+  return mlirLogicalResultSuccess();
+}
+
+/// Appends one argument for each distinct constant of the function, which goes. Elided resources
+/// are equal as attributes and yet different weights: each stays one of its own.
+static MlirAttribute *constantsToArguments(const ShardImport *import, MlirOperation func,
+                                           intptr_t *outCount) {
+  ConstantList list = {import->arena, NULL, 0, 0};
+  shardWalk(func, "arith.constant", collectConstant, &list);
+  MlirAttribute *values = SHARD_ARENA_ARRAY(import->arena, MlirAttribute, list.n + 1);
+  ShardPointerMap *known = shardPointerMapCreate(import->arena, list.n);
+  MlirBlock body = shardFuncGetBody(func);
+  intptr_t n = 0;
+  for (size_t i = 0; i < list.n; ++i) {
+    MlirAttribute value = shardOpGetAttribute(list.ops[i], "value");
+    MlirValue constant = mlirOperationGetResult(list.ops[i], 0);
+    int64_t at;
+    MlirValue argument;
+    const char *name = shardConstantName(value, import->arena);
+    bool elided = name && strcmp(name, "__elided__") == 0;
+    if (!elided && shardPointerMapGet(known, value.ptr, &at)) {
+      argument = mlirBlockGetArgument(body, at);
+    } else {
+      values[n++] = value;
+      argument = mlirBlockAddArgument(body, mlirValueGetType(constant),
+                                      mlirOperationGetLocation(list.ops[i]));
+      shardPointerMapSet(known, value.ptr, mlirBlockArgumentGetArgNumber(argument));
+    }
+    mlirValueReplaceAllUsesOfWith(constant, argument);
+    mlirOperationDestroy(list.ops[i]);
+  }
+  *outCount = n;
+  return values;
+}
+
+/// A list of argument attributes must stay as long as the arguments.
+static void padArgumentAttributes(const ShardImport *import, MlirOperation func) {
+  MlirAttribute list = shardOpGetAttribute(func, "arg_attrs");
+  intptr_t n = mlirBlockGetNumArguments(shardFuncGetBody(func));
+  if (mlirAttributeIsNull(list) || mlirArrayAttrGetNumElements(list) == n)
+    return;
+  MlirAttribute *entries = SHARD_ARENA_ARRAY(import->arena, MlirAttribute, n);
+  for (intptr_t i = 0; i < n; ++i)
+    entries[i] = i < mlirArrayAttrGetNumElements(list)
+                     ? mlirArrayAttrGetElement(list, i)
+                     : mlirDictionaryAttrGet(import->context, 0, NULL);
+  shardOpSetAttribute(func, "arg_attrs", mlirArrayAttrGet(import->context, n, entries));
+}
+
+typedef struct CallSites {
+  const ShardImport *import;
+  MlirStringRef callee;
+  intptr_t nValues;
+  const MlirAttribute *values;
+} CallSites;
+
+/// Gives a call the new operands: the same constants, in the caller, which is hoisted later.
+static MlirLogicalResult extendCall(void *user, MlirOperation op) {
+  const CallSites *sites = user;
+  if (!mlirStringRefEqual(mlirFlatSymbolRefAttrGetValue(shardOpGetAttribute(op, "callee")),
+                          sites->callee))
+    return mlirLogicalResultSuccess();
+  intptr_t n = mlirOperationGetNumOperands(op);
+  MlirValue *operands = SHARD_ARENA_ARRAY(sites->import->arena, MlirValue, n + sites->nValues);
+  for (intptr_t i = 0; i < n; ++i)
+    operands[i] = mlirOperationGetOperand(op, i);
+  for (intptr_t i = 0; i < sites->nValues; ++i) {
+    MlirType type = mlirAttributeGetType(sites->values[i]);
+    ShardNamedAttribute value = {"value", sites->values[i]};
+    operands[n + i] = mlirOperationGetResult(
+        shardOpCreate((MlirBlock){NULL}, op, mlirOperationGetLocation(op), "arith.constant", 1,
+                      &type, 0, NULL, 1, &value, 0, NULL),
+        0);
+  }
+  mlirOperationSetOperands(op, n + sites->nValues, operands);
+  return mlirLogicalResultSuccess();
+}
+
+/// Hoists the constants of private functions to their callers, callees first.
+static void hoistFromCallees(const ShardImport *import) {
+  for (intptr_t i = 0; i < import->nFunctions; ++i) {
+    MlirOperation func = import->calleesFirst[i];
+    if (mlirOperationEqual(func, import->entry))
+      continue;
+    CallSites sites = {import, mlirStringAttrGetValue(shardOpGetAttribute(func, "sym_name")), 0,
+                       NULL};
+    sites.values = constantsToArguments(import, func, &sites.nValues);
+    if (sites.nValues == 0)
+      continue;
+    padArgumentAttributes(import, func);
+    shardFuncUpdateType(func);
+    for (intptr_t k = 0; k < import->nFunctions; ++k)
+      shardWalk(import->functions[k], "func.call", extendCall, &sites);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// args.json
+//===----------------------------------------------------------------------===//
+
+/// Emits a message of the form PATH:LINE:COLUMN: error: TEXT at that place; any other at the
+/// module.
+static MlirLogicalResult emitFileError(const ShardImport *import, const char *path,
+                                       const char *message) {
+  size_t length = strlen(path);
+  char *end;
+  if (strncmp(message, path, length) == 0 && message[length] == ':') {
+    long line = strtol(message + length + 1, &end, 10);
+    long column = *end == ':' ? strtol(end + 1, &end, 10) : 0;
+    static const char mark[] = ": error: ";
+    if (line > 0 && column > 0 && strncmp(end, mark, sizeof(mark) - 1) == 0) {
+      MlirLocation location = mlirLocationFileLineColGet(
+          import->context, mlirStringRefCreateFromCString(path), (unsigned)line, (unsigned)column);
+      return shardEmitErrorAt(location, "%s", end + sizeof(mark) - 1);
+    }
+  }
+  return shardEmitError(import->module, "%s", message);
+}
+
+static bool elementIs(MlirType element, ShardNpyType type) {
+  switch (type) {
+  case SHARD_NPY_BOOL:
+    return mlirTypeIsAInteger(element) && mlirIntegerTypeGetWidth(element) == 1;
+  case SHARD_NPY_F16:
+    return mlirTypeIsAF16(element);
+  case SHARD_NPY_BF16:
+    return mlirTypeIsABF16(element);
+  case SHARD_NPY_F32:
+    return mlirTypeIsAF32(element);
+  case SHARD_NPY_F64:
+    return mlirTypeIsAF64(element);
+  default:
+    return (mlirTypeIsAInteger(element) &&
+            mlirIntegerTypeGetWidth(element) == 8 * (unsigned)shardNpyTypeBytes(type)) ||
+           (mlirTypeIsAIndex(element) && shardNpyTypeBytes(type) == 8);
+  }
+}
+
+static const char *shapeText(ShardArena *arena, intptr_t rank, const int64_t *shape) {
+  char *text = shardArenaAllocate(arena, 1);
+  for (intptr_t d = 0; d < rank; ++d)
+    text = shardArenaFormat(arena, "%s%s%lld", text, d ? "x" : "", (long long)shape[d]);
+  return rank ? text : "scalar";
+}
+
+static MlirLogicalResult checkEntry(const ShardImport *import, const ShardArgsJson *args,
+                                    const ShardArgsEntry *entry, intptr_t argument, MlirType type) {
+  MlirLocation location =
+      mlirLocationFileLineColGet(import->context, mlirStringRefCreateFromCString(args->path),
+                                 (unsigned)entry->line, (unsigned)entry->column);
+  intptr_t rank = mlirShapedTypeGetRank(type);
+  int64_t *shape = SHARD_ARENA_ARRAY(import->arena, int64_t, rank + 1);
+  for (intptr_t d = 0; d < rank; ++d)
+    shape[d] = mlirShapedTypeGetDimSize(type, d);
+  bool same = !entry->hasShape || entry->rank == rank;
+  for (intptr_t d = 0; d < rank && same && entry->hasShape; ++d)
+    same = entry->shape[d] == shape[d];
+  if (!same)
+    return shardEmitErrorAt(location, "'%s' has shape %s; argument %td of the function has %s",
+                            entry->name, shapeText(import->arena, entry->rank, entry->shape),
+                            argument, shapeText(import->arena, rank, shape));
+  if (entry->hasType && !elementIs(mlirShapedTypeGetElementType(type), entry->type))
+    return shardEmitErrorAt(location,
+                            "'%s' is of %s, which is not the element type of argument %td",
+                            entry->name, shardNpyTypeName(entry->type), argument);
+  return mlirLogicalResultSuccess();
+}
+
+//===----------------------------------------------------------------------===//
+// Names and roles
+//===----------------------------------------------------------------------===//
+
+typedef struct ArgumentFacts {
+  const char *name, *role; // role NULL: not said
+} ArgumentFacts;
+
+static const char *stringArgument(const ShardImport *import, intptr_t index, const char *name) {
+  MlirAttribute attribute = shardFuncGetArgumentAttribute(import->entry, index, name);
+  if (mlirAttributeIsNull(attribute) || !mlirAttributeIsAString(attribute))
+    return NULL;
+  MlirStringRef text = mlirStringAttrGetValue(attribute);
+  return shardArenaCopyString(import->arena, text.data, text.length);
+}
+
+static MlirLogicalResult readAttributes(const ShardImport *import, intptr_t n,
+                                        ArgumentFacts *facts) {
+  for (intptr_t i = 0; i < n; ++i) {
+    facts[i].name = stringArgument(import, i, "spmd.name");
+    facts[i].role = stringArgument(import, i, "spmd.role");
+    if (!facts[i].name)
+      facts[i].name = "";
+    const char *role = facts[i].role;
+    if (role && strcmp(role, "weight") != 0 && strcmp(role, "input") != 0 &&
+        strcmp(role, "target") != 0 && strcmp(role, "state") != 0)
+      return shardEmitError(import->entry,
+                            "argument %td has spmd.role = \"%s\"; expected weight, input, target "
+                            "or state",
+                            i, role);
+  }
+  return mlirLogicalResultSuccess();
+}
+
+static MlirLogicalResult readArgsJson(const ShardImport *import, const char *path, intptr_t n,
+                                      ArgumentFacts *facts) {
+  char message[512];
+  ShardArgsJson *args = shardArgsJsonReadFile(path, message, sizeof(message));
+  if (!args)
+    return emitFileError(import, path, message);
+  const char **names = SHARD_ARENA_ARRAY(import->arena, const char *, n + 1);
+  int64_t *entries = SHARD_ARENA_ARRAY(import->arena, int64_t, n + 1);
+  for (intptr_t i = 0; i < n; ++i)
+    names[i] = facts[i].name;
+  MlirLogicalResult result = mlirLogicalResultSuccess();
+  if (!shardArgsJsonMatch(args, (size_t)n, names, entries, message, sizeof(message)))
+    result = shardEmitError(import->entry, "%s", message);
+  for (intptr_t i = 0; i < n && mlirLogicalResultIsSuccess(result); ++i) {
+    if (entries[i] < 0) {
+      result = shardEmitError(import->entry, "%s has no argument named '%s'", path, names[i]);
+      break;
+    }
+    const ShardArgsEntry *entry = &args->arguments[entries[i]];
+    MlirType type = mlirValueGetType(mlirBlockGetArgument(shardFuncGetBody(import->entry), i));
+    result = checkEntry(import, args, entry, i, type);
+    facts[i].name = shardArenaCopyString(import->arena, entry->name, strlen(entry->name));
+    if (!facts[i].role && entry->role[0])
+      facts[i].role = shardArenaCopyString(import->arena, entry->role, strlen(entry->role));
+  }
+  shardArgsJsonDestroy(args);
+  return result;
+}
+
+static int compareStrings(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/// Names for the constants: the resource's, or constant_N; made unlike all others.
+static const char **nameConstants(const ShardImport *import, intptr_t nModel,
+                                  const ArgumentFacts *facts, intptr_t n,
+                                  const MlirAttribute *values) {
+  const char **sorted = SHARD_ARENA_ARRAY(import->arena, const char *, nModel + 1);
+  for (intptr_t i = 0; i < nModel; ++i)
+    sorted[i] = facts[i].name;
+  qsort(sorted, (size_t)nModel, sizeof(*sorted), compareStrings);
+  const char **names = SHARD_ARENA_ARRAY(import->arena, const char *, n + 1);
+  for (intptr_t i = 0; i < n; ++i) {
+    const char *name = shardConstantName(values[i], import->arena);
+    if (!name || !name[0] || strcmp(name, "__elided__") == 0)
+      name = shardArenaFormat(import->arena, "constant_%td", i);
+    while (bsearch(&name, sorted, (size_t)nModel, sizeof(*sorted), compareStrings))
+      name = shardArenaFormat(import->arena, "%s_", name);
+    names[i] = name; // resources have keys of their own; constant_N has its number
+  }
+  return names;
+}
+
+static MlirLogicalResult checkConstant(const ShardImport *import, MlirAttribute value,
+                                       const char *name, bool *outAbsent) {
+  ShardConstantStatus status = shardConstantCheck(value);
+  *outAbsent = status == SHARD_CONSTANT_ABSENT;
+  if (status == SHARD_CONSTANT_WRONG_SIZE)
+    return shardEmitError(import->entry,
+                          "resource '%s' does not have as many bytes as its type "
+                          "needs",
+                          name);
+  return mlirLogicalResultSuccess();
+}
+
+static MlirNamedAttribute named(const ShardImport *import, const char *name,
+                                MlirAttribute attribute) {
+  return mlirNamedAttributeGet(
+      mlirIdentifierGet(import->context, mlirStringRefCreateFromCString(name)), attribute);
+}
+
+/// The attributes of one argument: what the user set with an spmd name stays.
+static MlirAttribute argumentAttributes(const ShardImport *import, MlirAttribute old,
+                                        intptr_t index, const ArgumentFacts *facts,
+                                        MlirAttribute value, bool elided) {
+  intptr_t nOld = mlirAttributeIsNull(old) ? 0 : mlirDictionaryAttrGetNumElements(old), n = 0;
+  MlirNamedAttribute *list = SHARD_ARENA_ARRAY(import->arena, MlirNamedAttribute, nOld + 5);
+  for (intptr_t i = 0; i < nOld; ++i) {
+    MlirNamedAttribute element = mlirDictionaryAttrGetElement(old, i);
+    MlirStringRef name = mlirIdentifierStr(element.name);
+    if (name.length > 5 && memcmp(name.data, "spmd.", 5) == 0 && !shardStringIs(name, "spmd.arg") &&
+        !shardStringIs(name, "spmd.name") && !shardStringIs(name, "spmd.role"))
+      list[n++] = element;
+  }
+  list[n++] = named(import, "spmd.arg", shardAttrI64(import->context, index));
+  if (facts->name[0])
+    list[n++] = named(import, "spmd.name", shardAttrString(import->context, facts->name));
+  list[n++] = named(import, "spmd.role", shardAttrString(import->context, facts->role));
+  if (elided)
+    list[n++] = named(import, "spmd.elided", shardAttrUnit(import->context));
+  else if (!mlirAttributeIsNull(value))
+    list[n++] = named(import, "spmd.value", value);
+  return mlirDictionaryAttrGet(import->context, n, list);
+}
+
+MlirLogicalResult shardImportArguments(const ShardImport *import, const char *argsPath) {
+  MlirBlock body = shardFuncGetBody(import->entry);
+  intptr_t nModel = mlirBlockGetNumArguments(body);
+  ArgumentFacts *facts = SHARD_ARENA_ARRAY(import->arena, ArgumentFacts, nModel + 1);
+  if (mlirLogicalResultIsFailure(readAttributes(import, nModel, facts)) ||
+      (argsPath[0] && mlirLogicalResultIsFailure(readArgsJson(import, argsPath, nModel, facts))))
+    return mlirLogicalResultFailure();
+  bool missing = false;
+  for (intptr_t i = 0; i < nModel; ++i)
+    missing |= !facts[i].role;
+  if (missing) {
+    bool *isInput = SHARD_ARENA_ARRAY(import->arena, bool, nModel + 1);
+    shardImportInferRoles(import, nModel, isInput);
+    for (intptr_t i = 0; i < nModel; ++i)
+      if (!facts[i].role)
+        facts[i].role = isInput[i] ? "input" : "weight";
+  }
+
+  hoistFromCallees(import);
+  intptr_t nConstants;
+  MlirAttribute *values = constantsToArguments(import, import->entry, &nConstants);
+  const char **names = nameConstants(import, nModel, facts, nConstants, values);
+  MlirAttribute old = shardOpGetAttribute(import->entry, "arg_attrs"), none = {NULL};
+  MlirAttribute *entries = SHARD_ARENA_ARRAY(import->arena, MlirAttribute, nModel + nConstants + 1);
+  for (intptr_t i = 0; i < nModel; ++i)
+    entries[i] = argumentAttributes(
+        import, mlirAttributeIsNull(old) ? none : mlirArrayAttrGetElement(old, i), i, &facts[i],
+        none, false);
+  for (intptr_t i = 0; i < nConstants; ++i) {
+    bool absent;
+    if (mlirLogicalResultIsFailure(checkConstant(import, values[i], names[i], &absent)))
+      return mlirLogicalResultFailure();
+    ArgumentFacts constant = {names[i], "weight"};
+    entries[nModel + i] =
+        argumentAttributes(import, none, nModel + i, &constant, values[i], absent);
+  }
+  shardFuncUpdateType(import->entry);
+  if (nModel + nConstants > 0)
+    shardOpSetAttribute(import->entry, "arg_attrs",
+                        mlirArrayAttrGet(import->context, nModel + nConstants, entries));
+  return mlirLogicalResultSuccess();
+}

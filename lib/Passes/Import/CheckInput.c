@@ -1,0 +1,290 @@
+//===- CheckInput.c - What import refuses -------------------------*- C -*-===//
+#include "ImportParts.h"
+
+#include "../Core/Dialects.h"
+
+#include "mlir-c/BuiltinTypes.h"
+
+#include <string.h>
+
+static const char *const dialects[] = {"func", "linalg", "tensor", "arith", "math", "tosa", "scf"};
+static const char *const singleOps[] = {"cf.assert", "shard.grid", "shard.sharding", "shard.shard"};
+
+// TOSA ops that upstream's passes of 22.1 lower, or that ImportTosa.c does.
+static const char *const tosaOps[] = {
+    "abs",
+    "add",
+    "apply_scale",
+    "argmax",
+    "arithmetic_right_shift",
+    "avg_pool2d",
+    "bitwise_and",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_xor",
+    "cast",
+    "ceil",
+    "clamp",
+    "clz",
+    "concat",
+    "const",
+    "const_shape",
+    "conv2d",
+    "conv3d",
+    "cos",
+    "depthwise_conv2d",
+    "equal",
+    "erf",
+    "exp",
+    "fft2d",
+    "floor",
+    "gather",
+    "greater",
+    "greater_equal",
+    "identity",
+    "intdiv",
+    "log",
+    "logical_and",
+    "logical_left_shift",
+    "logical_not",
+    "logical_or",
+    "logical_right_shift",
+    "logical_xor",
+    "matmul",
+    "max_pool2d",
+    "maximum",
+    "minimum",
+    "mul",
+    "negate",
+    "pad",
+    "pow",
+    "reciprocal",
+    "reduce_all",
+    "reduce_any",
+    "reduce_max",
+    "reduce_min",
+    "reduce_product",
+    "reduce_sum",
+    "rescale",
+    "reshape",
+    "resize",
+    "reverse",
+    "rfft2d",
+    "rsqrt",
+    "select",
+    "sigmoid",
+    "sin",
+    "slice",
+    "sub",
+    "table",
+    "tanh",
+    "tile",
+    "transpose",
+    "yield",
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static bool isOneOf(MlirStringRef text, const char *const *list, size_t n) {
+  for (size_t i = 0; i < n; ++i)
+    if (shardStringIs(text, list[i]))
+      return true;
+  return false;
+}
+
+static MlirLogicalResult refuse(MlirOperation op, MlirStringRef name, MlirStringRef dialect) {
+  const char *advice = shardDialectGetAdvice(dialect);
+  if (advice)
+    return shardEmitError(op, "'%.*s' is an op of dialect '%.*s', which is not supported; %s",
+                          (int)name.length, name.data, (int)dialect.length, dialect.data, advice);
+  return shardEmitError(op,
+                        "'%.*s' is not supported; expected ops of func, linalg, tensor, arith, "
+                        "math, tosa, scf, or cf.assert",
+                        (int)name.length, name.data);
+}
+
+static MlirLogicalResult checkOpName(void *user, MlirOperation op) {
+  (void)user;
+  MlirStringRef name = shardOpGetName(op), dialect = shardDialectOfOp(name);
+  if (!isOneOf(dialect, dialects, COUNT(dialects)))
+    return isOneOf(name, singleOps, COUNT(singleOps)) ? mlirLogicalResultSuccess()
+                                                      : refuse(op, name, dialect);
+  if (dialect.length == 4 && memcmp(dialect.data, "tosa", 4) == 0) {
+    MlirStringRef rest = mlirStringRefCreate(name.data + 5, name.length - 5);
+    if (!isOneOf(rest, tosaOps, COUNT(tosaOps)))
+      return shardEmitError(op,
+                            "'%.*s' has no lowering to linalg; export with torch-mlir's "
+                            "OutputType.LINALG_ON_TENSORS, or with the op spelled out in others",
+                            (int)name.length, name.data);
+  }
+  return mlirLogicalResultSuccess();
+}
+
+static MlirLogicalResult checkCall(void *user, MlirOperation op) {
+  const ShardImport *import = user;
+  MlirStringRef name = mlirFlatSymbolRefAttrGetValue(shardOpGetAttribute(op, "callee"));
+  MlirOperation target = shardModuleLookup(import->module, name);
+  if (mlirOperationIsNull(target) || !shardOpIs(target, "func.func") ||
+      mlirBlockIsNull(shardFuncGetBody(target)))
+    return shardEmitError(op,
+                          "'func.call' of '@%.*s', which has no body; expected a function of "
+                          "this module",
+                          (int)name.length, name.data);
+  return mlirLogicalResultSuccess();
+}
+
+MlirLogicalResult shardImportCheckOps(const ShardImport *import) {
+  for (intptr_t i = 0; i < import->nFunctions; ++i)
+    if (!mlirBlockIsNull(shardFuncGetBody(import->functions[i])) &&
+        mlirLogicalResultIsFailure(shardWalk(import->functions[i], NULL, checkOpName, NULL)))
+      return mlirLogicalResultFailure();
+  intptr_t nOps;
+  MlirOperation *ops = shardBlockOps(shardOpBody(import->module), import->arena, &nOps);
+  for (intptr_t i = 0; i < nOps; ++i)
+    if (!shardOpIs(ops[i], "func.func") && !shardOpIs(ops[i], "shard.grid")) {
+      MlirStringRef name = shardOpGetName(ops[i]);
+      return refuse(ops[i], name, shardDialectOfOp(name));
+    }
+  for (intptr_t i = 0; i < import->nFunctions; ++i) {
+    MlirOperation func = import->functions[i];
+    if (mlirLogicalResultIsFailure(shardWalk(func, "func.call", checkCall, (void *)import)))
+      return mlirLogicalResultFailure();
+    MlirBlock body = shardFuncGetBody(func);
+    if (!mlirBlockIsNull(body) && !mlirBlockIsNull(mlirBlockGetNextInRegion(body)))
+      return shardEmitError(func, "function has more than one block; expected structured control "
+                                  "flow of the scf dialect");
+  }
+  return mlirLogicalResultSuccess();
+}
+
+bool shardImportHasTosa(const ShardImport *import) {
+  for (intptr_t i = 0; i < import->nFunctions; ++i) {
+    MlirBlock body = shardFuncGetBody(import->functions[i]);
+    for (MlirOperation op = mlirBlockGetFirstOperation(body); !mlirOperationIsNull(op);
+         op = mlirOperationGetNextInBlock(op)) {
+      MlirStringRef name = shardOpGetName(op);
+      if (name.length > 5 && memcmp(name.data, "tosa.", 5) == 0)
+        return true;
+    }
+  }
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+typedef struct TypeText {
+  char text[200];
+  size_t length;
+} TypeText;
+
+static void appendType(MlirStringRef part, void *user) {
+  TypeText *out = user;
+  size_t room = sizeof(out->text) - 1 - out->length, n = part.length < room ? part.length : room;
+  memcpy(out->text + out->length, part.data, n);
+  out->length += n;
+}
+
+static bool isScalarType(MlirType type) {
+  if (mlirTypeIsAInteger(type)) {
+    unsigned width = mlirIntegerTypeGetWidth(type);
+    return width == 1 || width == 8 || width == 16 || width == 32 || width == 64 || width == 4 ||
+           width == 48; // the last two only inside TOSA's bodies
+  }
+  return mlirTypeIsAIndex(type) || mlirTypeIsAF16(type) || mlirTypeIsABF16(type) ||
+         mlirTypeIsAF32(type) || mlirTypeIsAF64(type);
+}
+
+static bool startsWith(MlirType type, const char *prefix) {
+  TypeText text = {{0}, 0};
+  mlirTypePrint(type, appendType, &text);
+  return strncmp(text.text, prefix, strlen(prefix)) == 0;
+}
+
+/// Whether the type as such is fine, dynamic dimensions aside.
+static bool isKnownType(MlirType type) {
+  if (mlirTypeIsARankedTensor(type))
+    return mlirAttributeIsNull(mlirRankedTensorTypeGetEncoding(type)) &&
+           isScalarType(mlirShapedTypeGetElementType(type));
+  return isScalarType(type) || startsWith(type, "!tosa.shape") || startsWith(type, "!shard.");
+}
+
+static MlirLogicalResult refuseType(MlirOperation op, const char *what, MlirType type) {
+  TypeText text = {{0}, 0};
+  mlirTypePrint(type, appendType, &text);
+  return shardEmitError(op,
+                        "%s has type '%s', which is not supported; expected ranked tensors of "
+                        "integers, index, f16, bf16, f32 or f64",
+                        what, text.text);
+}
+
+static intptr_t firstDynamicDim(MlirType type) {
+  if (!mlirTypeIsARankedTensor(type) || mlirShapedTypeHasStaticShape(type))
+    return -1;
+  intptr_t d = 0;
+  while (!mlirShapedTypeIsDynamicDim(type, d))
+    ++d;
+  return d;
+}
+
+static MlirLogicalResult checkOpTypes(void *user, MlirOperation op) {
+  void **lastGood = user; // most ops have the type of their neighbour
+  for (intptr_t i = 0, n = mlirOperationGetNumResults(op); i < n; ++i) {
+    MlirType type = mlirValueGetType(mlirOperationGetResult(op, i));
+    if (type.ptr == *lastGood)
+      continue;
+    if (!isKnownType(type))
+      return refuseType(op, "result", type);
+    intptr_t d = firstDynamicDim(type);
+    if (d >= 0) {
+      MlirStringRef name = shardOpGetName(op);
+      return shardEmitError(op,
+                            "dimension %td of the result of '%.*s' is dynamic, and no argument "
+                            "sets it; expected static shapes",
+                            d, (int)name.length, name.data);
+    }
+    *lastGood = (void *)type.ptr;
+  }
+  return mlirLogicalResultSuccess();
+}
+
+static MlirLogicalResult checkArguments(const ShardImport *import, MlirOperation func) {
+  MlirBlock body = shardFuncGetBody(func);
+  for (intptr_t i = 0, n = mlirBlockGetNumArguments(body); i < n; ++i) {
+    MlirType type = mlirValueGetType(mlirBlockGetArgument(body, i));
+    if (!isKnownType(type))
+      return refuseType(func, shardArenaFormat(import->arena, "argument %td", i), type);
+    bool isEntry = mlirOperationEqual(func, import->entry);
+    if (isEntry && !mlirTypeIsARankedTensor(type))
+      return refuseType(func, shardArenaFormat(import->arena, "argument %td", i), type);
+    intptr_t d = firstDynamicDim(type);
+    if (d < 0)
+      continue;
+    MlirAttribute name = shardFuncGetArgumentAttribute(func, i, "spmd.name");
+    MlirStringRef text = !mlirAttributeIsNull(name) && mlirAttributeIsAString(name)
+                             ? mlirStringAttrGetValue(name)
+                             : mlirStringRefCreate("", 0);
+    return shardEmitError(func,
+                          "dimension %td of argument %td%s%.*s%s is dynamic; give its extent with "
+                          "--dim=%td:%td=N",
+                          d, i, text.length ? " ('" : "", (int)text.length, text.data,
+                          text.length ? "')" : "", i, d);
+  }
+  return mlirLogicalResultSuccess();
+}
+
+MlirLogicalResult shardImportCheckTypes(const ShardImport *import) {
+  void *lastGood = NULL;
+  for (intptr_t i = 0; i < import->nFunctions; ++i)
+    if (mlirLogicalResultIsFailure(checkArguments(import, import->functions[i])) ||
+        mlirLogicalResultIsFailure(shardWalk(import->functions[i], NULL, checkOpTypes, &lastGood)))
+      return mlirLogicalResultFailure();
+  MlirOperation end = mlirBlockGetTerminator(shardFuncGetBody(import->entry));
+  for (intptr_t i = 0, n = mlirOperationGetNumOperands(end); i < n; ++i) {
+    MlirType type = mlirValueGetType(mlirOperationGetOperand(end, i));
+    if (!mlirTypeIsARankedTensor(type))
+      return refuseType(end, shardArenaFormat(import->arena, "result %td", i), type);
+  }
+  return mlirLogicalResultSuccess();
+}

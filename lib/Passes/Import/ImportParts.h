@@ -1,0 +1,75 @@
+//===- ImportParts.h - The steps of shard-import ------------------*- C -*-===//
+// One step a file; Import.c calls them in order. Each leaves a module that verifies.
+//===----------------------------------------------------------------------===//
+#ifndef SHARD_IMPORT_IMPORTPARTS_H
+#define SHARD_IMPORT_IMPORTPARTS_H
+
+#include "../Core/Pass.h"
+
+#include "mlir-c/AffineMap.h"
+#include "mlir-c/BuiltinAttributes.h"
+
+/// What the steps share. `functions` are the entry, first, and those that it calls, in module
+/// order.
+typedef struct ShardImport {
+  MlirContext context;
+  MlirOperation module;
+  ShardArena *arena;
+  MlirOperation entry;
+  intptr_t nFunctions;
+  MlirOperation *functions;
+  MlirOperation *calleesFirst; // the same, each before its callers
+} ShardImport;
+
+/// CheckInput.c: refuses ops, types and shapes that the compiler does not take, with one error.
+MlirLogicalResult shardImportCheckOps(const ShardImport *import);
+MlirLogicalResult shardImportCheckTypes(const ShardImport *import);
+/// Whether any op of the TOSA dialect is there.
+bool shardImportHasTosa(const ShardImport *import);
+
+/// SetDims.c: "ARG:D=N,..." gives extents to dynamic dimensions of the entry's arguments.
+MlirLogicalResult shardImportSetDims(const ShardImport *import, const char *dims);
+
+/// ImportTosa.c: TOSA to linalg, tensor and arith.
+MlirLogicalResult shardImportTosa(const ShardImport *import);
+
+/// UserShardings.c: shard.shard to `spmd.sharding` attributes.
+MlirLogicalResult shardImportUserShardings(const ShardImport *import);
+
+/// Simplify.c: slices and casts that change nothing go; insert_slice chains that fill a tensor
+/// become tensor.concat; loops of one step that are marked as reductions go.
+void shardImportSimplify(const ShardImport *import);
+
+/// Prune.c: results of linalg.generic that nobody uses, operands that its body does not read, and
+/// ops whose results nobody uses go. A `cf.assert` stays, and what it needs.
+void shardImportPrune(const ShardImport *import);
+/// The same for the body of one linalg.generic: dead ops, then operands without a reader.
+void shardPruneGenericBody(MlirOperation generic, ShardArena *arena);
+
+/// FoldIndices.c: tensor.extract at positions that do not depend on data becomes an operand;
+/// integer constants that count become linalg.index.
+void shardImportFoldIndices(const ShardImport *import);
+
+/// Arguments.c: constants become arguments; names and roles.
+/// `argsPath` may be "".
+MlirLogicalResult shardImportArguments(const ShardImport *import, const char *argsPath);
+/// InferRoles.c: isInput[i] for each argument of the entry (FORMATS, Roles: defaults).
+void shardImportInferRoles(const ShardImport *import, intptr_t nArguments, bool *isInput);
+
+/// Small readers used by several steps.
+static inline int64_t shardArrayAttrAt(MlirAttribute attribute, intptr_t index) {
+  return mlirDenseI64ArrayGetElement(attribute, index);
+}
+MlirAttribute shardIndexingMaps(MlirOperation op); // of any linalg op; null otherwise
+/// The position of a map's result if it is a plain dimension, else -1.
+intptr_t shardMapResultDim(MlirAffineMap map, intptr_t result);
+/// The ops of a block, in order, in `arena`.
+MlirOperation *shardBlockOps(MlirBlock block, ShardArena *arena, intptr_t *outCount);
+bool shardValueIsUnused(MlirValue value);
+/// The op that defines the value; null for a block argument.
+MlirOperation shardValueDefiningOp(MlirValue value);
+static inline MlirBlock shardOpBody(MlirOperation op) {
+  return mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
+}
+
+#endif // SHARD_IMPORT_IMPORTPARTS_H
