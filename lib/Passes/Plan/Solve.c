@@ -576,6 +576,18 @@ static ShardInstance *solveFunction(Solver *s, int32_t function, const int8_t *a
     nDecisions += nOptions[o] > 1;
   // Flip one choice at a time while that lowers the cost. Work is bounded on huge flat functions.
   bool improved = s->problem->search && best.bytes > 0 && nDecisions * info->nOps < 4000000;
+  if (improved) { // passing sums on may pay only where several ops do it together
+    for (int32_t o = 0; o < info->nOps; ++o)
+      for (int32_t k = 0; k < nOptions[o]; ++k)
+        if (nOptions[o] > 1 && frame.options[o][k] == SHARD_CHOICE_PASS)
+          forced[o] = SHARD_CHOICE_PASS;
+    ShardCost cost = evaluate(s, &frame, arguments);
+    if (shardCostCompare(&cost, &best) < 0)
+      best = cost;
+    else
+      memset(forced, FREE, (size_t)info->nOps);
+    best = evaluate(s, &frame, arguments);
+  }
   for (int32_t round = 0; improved && round < 4; ++round) {
     improved = false;
     for (int32_t o = 0; o < info->nOps; ++o) {
