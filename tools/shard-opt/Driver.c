@@ -325,7 +325,10 @@ static bool run(Driver *driver) {
   if (driver->report && options->outputGiven && !options->quiet) {
     MlirStringRef summary = shardReportGetSummary(driver->report);
     fwrite(summary.data, 1, summary.length, stderr);
-    fprintf(stderr, "next: shard-run %s --check=%s\n", options->output, options->input);
+    if (stage) // the model itself is not known any more
+      fprintf(stderr, "next: shard-run %s\n", options->output);
+    else
+      fprintf(stderr, "next: shard-run %s --check=%s\n", options->output, options->input);
   }
   return true;
 }

@@ -46,7 +46,7 @@ static const struct {
     [ID_DIM] = {"dim", OPTION_TEXT_LIST, NULL, "ARG:D=N",
                 "Extent N for dynamic dimension D of argument ARG; repeatable", false},
     [ID_STOP_AFTER] = {"stop-after", OPTION_TEXT, NULL, "PASS",
-                       "Stop after a pass; the output goes on from there when fed back in", false},
+                       "Stop after a pass; the output goes on from there when fed back in", true},
     [ID_EMIT] = {"emit", OPTION_TEXT, "Output", "mlir|llvm|object|shared",
                  "Sharded MLIR (default), LLVM IR, an object or a shared object", true},
     [ID_MCPU] = {"mcpu", OPTION_TEXT, NULL, "NAME",

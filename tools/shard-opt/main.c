@@ -31,8 +31,7 @@ static int runMlirOpt(const ShardOptOptions *options, char **argv) {
       !addPart(&sharding, "args", options->args) ||
       !addPart(&sharding, "annotations", options->annotations) ||
       !addPart(&sharding, "dims", options->dims) ||
-      !addPart(&sharding, "results", options->splitResults ? "split" : NULL) ||
-      !addPart(&sharding, "stop-after", options->stopAfter))
+      !addPart(&sharding, "results", options->splitResults ? "split" : NULL))
     return 1;
   if (options->needsDriver || (sharding && !options->degrees)) {
     char **check = calloc((size_t)options->nRest + 2, sizeof *check);

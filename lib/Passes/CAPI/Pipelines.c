@@ -7,7 +7,6 @@
 #include "../Analysis/Mesh.h"
 #include "../Core/Registry.h"
 #include "../Plan/Annotations.h"
-#include "../Plan/Plan.h"
 
 #include "mlir-c/BuiltinAttributes.h"
 
@@ -16,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char stageAttribute[] = "spmd.after";
+static const char stageAttribute[] = "spmd.after", optionsAttribute[] = "spmd.options";
 static const char spmdizePass[] = "shard-spmdize", lowerPass[] = "shard-lower-cpu";
 
 intptr_t shardPipelineGetPassCount(void) {
@@ -74,7 +73,7 @@ bool shardPipelineCheckDegrees(const char *degrees, char *message, size_t messag
 }
 
 // Options by the names that passes give them.
-enum { maxValues = 8 };
+enum { maxValues = 16 };
 typedef struct OptionValues {
   intptr_t count;
   const char *names[maxValues], *values[maxValues];
@@ -84,6 +83,9 @@ typedef struct OptionValues {
 static void addValue(OptionValues *all, const char *name, const char *value) {
   if (!value)
     return;
+  for (intptr_t i = 0; i < all->count; ++i)
+    if (strcmp(all->names[i], name) == 0)
+      return; // the first one given wins
   assert(all->count < maxValues);
   all->names[all->count] = name;
   all->values[all->count++] = value;
@@ -112,18 +114,6 @@ static MlirLogicalResult runPass(const ShardPassInfo *info, MlirOperation module
   return result;
 }
 
-// Without degrees there is no plan yet, only the choice.
-static MlirLogicalResult listDegrees(MlirOperation module) {
-  ShardArena *arena = shardArenaCreate();
-  const char *fits = shardPlanFittingDegrees(module, arena);
-  if (fits)
-    shardEmitError(module, "no degrees are given; those that fit this model: %s", fits);
-  shardArenaDestroy(arena);
-  return mlirLogicalResultFailure();
-}
-
-static bool isAuto(const char *degrees) { return !*degrees || strcmp(degrees, "auto") == 0; }
-
 static MlirLogicalResult checkOptionsUsed(MlirOperation module, OptionValues *values,
                                           intptr_t first, intptr_t end) {
   for (intptr_t i = first; i < end; ++i)
@@ -139,11 +129,63 @@ static MlirLogicalResult checkOptionsUsed(MlirOperation module, OptionValues *va
   return mlirLogicalResultSuccess();
 }
 
-MlirLogicalResult shardPipelineRun(MlirOperation module, const ShardPipelineOptions *options) {
-  assert(options->structBytes == sizeof(ShardPipelineOptions));
-  if (!shardOpIs(module, "builtin.module"))
-    return shardEmitError(module, "expected a builtin.module");
-  // Where to begin.
+static const char *const optionNames[] = {"degrees", "function", "args",   "annotations",
+                                          "dims",    "results",  "mcpu"};
+enum { nOptionNames = sizeof optionNames / sizeof optionNames[0] };
+
+static void givenOptions(const ShardPipelineOptions *options, const char **out) {
+  const char *const all[nOptionNames] = {options->degrees,     options->function,
+                                         options->argsFile,    options->annotations,
+                                         options->dims,        options->splitResults ? "split" : NULL,
+                                         options->mcpu};
+  memcpy(out, all, sizeof all);
+}
+
+static bool passesTake(intptr_t first, intptr_t end, const char *option) {
+  for (intptr_t i = first; i < end; ++i)
+    if (shardPassOptionFind(pipelinePass(i), mlirStringRefCreateFromCString(option)))
+      return true;
+  return false;
+}
+
+// A module that was stopped carries the options of the passes still to come.
+static void saveOptions(MlirOperation module, const OptionValues *values, intptr_t first) {
+  MlirContext context = mlirOperationGetContext(module);
+  MlirNamedAttribute saved[maxValues];
+  intptr_t nSaved = 0;
+  for (intptr_t i = 0; i < values->count; ++i)
+    if (passesTake(first, shardPipelineGetPassCount(), values->names[i]))
+      saved[nSaved++] = mlirNamedAttributeGet(
+          mlirIdentifierGet(context, mlirStringRefCreateFromCString(values->names[i])),
+          shardAttrString(context, values->values[i]));
+  if (nSaved)
+    shardOpSetAttribute(module, optionsAttribute, mlirDictionaryAttrGet(context, nSaved, saved));
+}
+
+static void loadOptions(MlirOperation module, OptionValues *values, ShardArena *arena) {
+  MlirAttribute saved = shardOpGetAttribute(module, optionsAttribute);
+  if (mlirAttributeIsNull(saved) || !mlirAttributeIsADictionary(saved))
+    return;
+  for (int i = 0; i < nOptionNames; ++i) {
+    MlirAttribute value = mlirDictionaryAttrGetElementByName(
+        saved, mlirStringRefCreateFromCString(optionNames[i]));
+    if (mlirAttributeIsNull(value) || !mlirAttributeIsAString(value))
+      continue;
+    MlirStringRef text = mlirStringAttrGetValue(value);
+    addValue(values, optionNames[i], shardArenaCopyString(arena, text.data, text.length));
+  }
+}
+
+static const char *findValue(const OptionValues *values, const char *name) {
+  for (intptr_t i = 0; i < values->count; ++i)
+    if (strcmp(values->names[i], name) == 0)
+      return values->values[i];
+  return NULL;
+}
+
+// The passes [*outFirst, *outEnd) are to run.
+static MlirLogicalResult findRange(MlirOperation module, const ShardPipelineOptions *options,
+                                   intptr_t *outFirst, intptr_t *outEnd) {
   MlirAttribute after = shardOpGetAttribute(module, stageAttribute);
   const char *stage = shardModuleGetStage(module);
   if (!stage && !mlirAttributeIsNull(after)) {
@@ -152,71 +194,78 @@ MlirLogicalResult shardPipelineRun(MlirOperation module, const ShardPipelineOpti
     return shardEmitError(module, "'spmd.after' is '%.*s', which is no pass of the pipeline",
                           (int)text.length, text.data);
   }
-  intptr_t first = stage ? pipelineIndex(mlirStringRefCreateFromCString(stage)) + 1 : 0;
-  // Where to end.
-  intptr_t end = shardPipelineGetPassCount();
+  *outFirst = stage ? pipelineIndex(mlirStringRefCreateFromCString(stage)) + 1 : 0;
+  *outEnd = shardPipelineGetPassCount();
   intptr_t lower = pipelineIndex(mlirStringRefCreateFromCString(lowerPass));
   if (!options->lower && lower >= 0)
-    end = lower;
+    *outEnd = lower;
   if (options->stopAfter) {
     intptr_t stop = pipelineIndex(mlirStringRefCreateFromCString(options->stopAfter));
-    if (stop < 0) {
-      ShardArena *arena = shardArenaCreate();
-      const char *names = "";
-      for (intptr_t i = 0; i < shardPipelineGetPassCount(); ++i)
-        names = shardArenaFormat(arena, "%s%s'%s'", names, i ? ", " : "", shardPipelineGetPass(i));
-      shardEmitError(module, "no pass of the pipeline is named '%s'; its passes are %s",
-                     options->stopAfter, names);
-      shardArenaDestroy(arena);
-      return mlirLogicalResultFailure();
-    }
-    if (stop < first)
+    if (stop < 0)
+      return shardEmitError(module, "no pass of the pipeline is named '%s'", options->stopAfter);
+    if (stop < *outFirst)
       return shardEmitError(module, "cannot stop after '%s': the module comes from after '%s'",
                             options->stopAfter, stage);
-    end = stop + 1;
+    *outEnd = stop + 1;
   }
-  if (end < first)
-    end = first;
-  OptionValues values = {0};
-  addValue(&values, "degrees", options->degrees);
-  addValue(&values, "function", options->function);
-  addValue(&values, "args", options->argsFile);
-  addValue(&values, "annotations", options->annotations);
-  addValue(&values, "dims", options->dims);
-  addValue(&values, "results", options->splitResults ? "split" : NULL);
-  addValue(&values, "mcpu", options->lower ? options->mcpu : NULL);
-  if (!stage && !options->degrees)
-    return shardEmitError(module, "no degrees are given, and the module is not from a stop of the "
-                                  "pipeline");
-  intptr_t plan = pipelineIndex(mlirStringRefCreateFromCString("shard-plan"));
-  if (plan >= 0 && first <= plan && plan < end && !options->degrees)
-    return shardEmitError(module, "no degrees are given, and 'shard-plan' is still to run");
-  if (mlirLogicalResultIsFailure(checkOptionsUsed(module, &values, first,
-                                                  options->stopAfter ? shardPipelineGetPassCount()
-                                                                     : end)))
-    return mlirLogicalResultFailure();
+  if (*outEnd < *outFirst)
+    *outEnd = *outFirst;
+  return mlirLogicalResultSuccess();
+}
 
-  shardOpRemoveAttribute(module, stageAttribute);
+static MlirLogicalResult runRange(MlirOperation module, const ShardPipelineOptions *options,
+                                  OptionValues *values, intptr_t first, intptr_t end) {
   for (intptr_t i = first; i < end; ++i) {
     const ShardPassInfo *info = pipelinePass(i);
     if (options->cancelled && options->cancelled(options->userData))
       return shardEmitError(module, "cancelled before '%s'", info->argument);
     if (options->progress)
       options->progress(options->userData, info->argument, i - first, end - first);
-    if (i == plan && isAuto(options->degrees))
-      return listDegrees(module);
-    if (mlirLogicalResultIsFailure(runPass(info, module, &values)))
+    if (mlirLogicalResultIsFailure(runPass(info, module, values)))
       return mlirLogicalResultFailure();
     if ((options->verifyEach || i + 1 == end) && !mlirOperationVerify(module))
       return mlirLogicalResultFailure(); // the verifier has said what is wrong
     if (options->inspect)
       options->inspect(options->userData, info->argument, module);
   }
-  if (options->stopAfter)
+  return mlirLogicalResultSuccess();
+}
+
+MlirLogicalResult shardPipelineRun(MlirOperation module, const ShardPipelineOptions *options) {
+  assert(options->structBytes == sizeof(ShardPipelineOptions));
+  if (!shardOpIs(module, "builtin.module"))
+    return shardEmitError(module, "expected a builtin.module");
+  intptr_t first = 0, end = 0;
+  if (mlirLogicalResultIsFailure(findRange(module, options, &first, &end)))
+    return mlirLogicalResultFailure();
+  OptionValues values = {0};
+  const char *given[nOptionNames];
+  givenOptions(options, given);
+  for (int i = 0; i < nOptionNames; ++i)
+    addValue(&values, optionNames[i], given[i]);
+  if (mlirLogicalResultIsFailure(
+          checkOptionsUsed(module, &values, first, shardPipelineGetPassCount())))
+    return mlirLogicalResultFailure();
+  ShardArena *arena = shardArenaCreate();
+  loadOptions(module, &values, arena);
+  MlirLogicalResult result = mlirLogicalResultSuccess();
+  if (!findValue(&values, "degrees") && passesTake(first, end, "degrees"))
+    result = first ? shardEmitError(module, "no degrees are given, and 'shard-plan' is still to run")
+                   : shardEmitError(module, "no degrees are given, and the module is not from a "
+                                            "stop of the pipeline");
+  if (mlirLogicalResultIsSuccess(result)) {
+    shardOpRemoveAttribute(module, stageAttribute);
+    shardOpRemoveAttribute(module, optionsAttribute);
+    result = runRange(module, options, &values, first, end);
+  }
+  if (mlirLogicalResultIsSuccess(result) && options->stopAfter) {
     shardOpSetAttribute(
         module, stageAttribute,
         shardAttrString(mlirOperationGetContext(module), shardPipelineGetPass(end - 1)));
-  return mlirLogicalResultSuccess();
+    saveOptions(module, &values, end);
+  }
+  shardArenaDestroy(arena);
+  return result;
 }
 
 MlirLogicalResult shardModuleWriteAnnotations(MlirOperation module, MlirStringCallback callback,

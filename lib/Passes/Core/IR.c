@@ -303,9 +303,11 @@ const char *shardLocationText(MlirLocation location, ShardArena *arena) {
   MlirLocation file = findFileLocation(location, 0);
   if (!mlirLocationIsNull(file)) {
     MlirStringRef name = mlirIdentifierStr(mlirLocationFileLineColRangeGetFilename(file));
-    return shardArenaFormat(arena, "%.*s:%d:%d", (int)name.length, name.data,
-                            mlirLocationFileLineColRangeGetStartLine(file),
-                            mlirLocationFileLineColRangeGetStartColumn(file));
+    // The module that the parser puts around a file lies at 0:0.
+    int line = mlirLocationFileLineColRangeGetStartLine(file);
+    int column = mlirLocationFileLineColRangeGetStartColumn(file);
+    return shardArenaFormat(arena, "%.*s:%d:%d", (int)name.length, name.data, line ? line : 1,
+                            column ? column : 1);
   }
   MlirStringRef name = findName(location);
   if (name.length)

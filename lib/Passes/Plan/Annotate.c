@@ -360,7 +360,7 @@ const ShardPassInfo shardAnnotatePass = {
 static json_t *toJson(MlirAttribute attribute) {
   if (mlirAttributeIsAString(attribute)) {
     MlirStringRef text = mlirStringAttrGetValue(attribute);
-    return json_stringn(text.data, text.length);
+    return json_stringn(text.length ? text.data : "", text.length); // "" has no data
   }
   json_t *list = json_array();
   if (mlirAttributeIsAArray(attribute))

@@ -240,6 +240,11 @@ static MlirLogicalResult runPlan(ShardPassRun *run) {
   const PlanOptions *options = run->options;
   ShardDegrees degrees;
   const char *message;
+  if (!options->degrees[0] || strcmp(options->degrees, "auto") == 0) {
+    const char *fits = shardPlanFittingDegrees(run->op, run->arena);
+    return fits ? shardEmitError(run->op, "no degrees are given; those that fit this model: %s", fits)
+                : mlirLogicalResultFailure();
+  }
   if (!shardDegreesParse(options->degrees, strlen(options->degrees), run->arena, &degrees, &message))
     return shardEmitError(run->op, "%s", message);
   shardUnshareCheapOps(run->op, run->arena);

@@ -24,7 +24,7 @@ struct ShardReport {
 //===----------------------------------------------------------------------===//
 
 static json_t *textJson(MlirStringRef text) {
-  json_t *json = json_stringn(text.data, text.length);
+  json_t *json = json_stringn(text.length ? text.data : "", text.length);
   return json ? json : json_string("?"); // not UTF-8
 }
 
@@ -179,6 +179,16 @@ static const char *bytesText(double bytes, ShardArena *arena) {
   return shardArenaFormat(arena, "%.0f %s", bytes, units[unit]);
 }
 
+static const char *flopsText(double flops, ShardArena *arena) {
+  static const char *const units[] = {"flop", "kflop", "Mflop", "Gflop", "Tflop", "Pflop"};
+  int unit = 0;
+  while (flops >= 10000 && unit < 5) {
+    flops /= 1000;
+    ++unit;
+  }
+  return shardArenaFormat(arena, "%.*f %s", unit && flops < 100 ? 1 : 0, flops, units[unit]);
+}
+
 static const char *shapeText(MlirType type, ShardArena *arena) {
   const char *text = "";
   if (mlirTypeIsARankedTensor(type))
@@ -235,8 +245,8 @@ static void writeMesh(FILE *out, const ShardCount *count) {
 
 static void writeStages(FILE *out, const ShardCount *count, ShardArena *arena) {
   for (int32_t i = 0; i < count->nStages; ++i)
-    fprintf(out, "stage %d: %" PRId64 " units, %.3g contraction flops and %s of weights a rank\n",
-            i, count->stages[i].units, (double)count->stages[i].cost,
+    fprintf(out, "stage %d: %" PRId64 " units, %s in contractions and %s of weights a rank\n", i,
+            count->stages[i].units, flopsText((double)count->stages[i].cost, arena),
             bytesText((double)count->stages[i].weightBytesPerDevice, arena));
 }
 
