@@ -10,8 +10,10 @@
 
 #include "mlir-c/Dialect/LLVM.h"
 #include "mlir-c/Pass.h"
+#include "mlir-c/RegisterEverything.h"
 
 #include <string.h>
+#include <threads.h>
 
 typedef struct LowerCpuOptions {
   const char *mcpu;
@@ -31,13 +33,20 @@ static void ignoreText(MlirStringRef text, void *user) {
   (void)user;
 }
 
+/// Pipeline text finds upstream's passes in MLIR's process-wide registry; a host may have none there.
+static void registerUpstream(void) { mlirRegisterAllPasses(); }
+
 static MlirLogicalResult runPipeline(ShardLowering *lowering, const char *passes) {
+  static once_flag once = ONCE_FLAG_INIT;
+  call_once(&once, registerUpstream);
   MlirPassManager manager = mlirPassManagerCreateOnOperation(
       lowering->context, mlirStringRefCreateFromCString("builtin.module"));
   MlirLogicalResult result =
       mlirOpPassManagerAddPipeline(mlirPassManagerGetAsOpPassManager(manager),
                                    mlirStringRefCreateFromCString(passes), ignoreText, NULL);
-  if (mlirLogicalResultIsSuccess(result))
+  if (mlirLogicalResultIsFailure(result))
+    shardEmitError(lowering->module, "internal error: MLIR does not know the passes '%s'", passes);
+  else
     result = mlirPassManagerRunOnOp(manager, lowering->module);
   mlirPassManagerDestroy(manager);
   return result;
