@@ -418,7 +418,29 @@ MlirValue shardBuildEnterOnce(ShardBuild *build, ShardPlace place, MlirValue sou
                                 0);
 }
 
+// What makes a value, seen through reshapes.
+static int32_t sourceOf(const ShardSpmd *spmd, int32_t value) {
+  const ShardOpRule *definition = shardSpmdDefinition(spmd, value);
+  while (definition && definition->form == SHARD_OP_RESHAPE) {
+    value = definition->operands[0].value;
+    definition = shardSpmdDefinition(spmd, value);
+  }
+  return value;
+}
+
+// What uses a value, seen through reshapes that have one user.
+static MlirOperation sinkOf(MlirOperation consumer) {
+  while (shardOpIs(consumer, "tensor.expand_shape") || shardOpIs(consumer, "tensor.collapse_shape")) {
+    MlirOpOperand use = mlirValueGetFirstUse(mlirOperationGetResult(consumer, 0));
+    if (mlirOpOperandIsNull(use) || !mlirOpOperandIsNull(mlirOpOperandGetNextUse(use)))
+      break;
+    consumer = mlirOpOperandGetOwner(use);
+  }
+  return consumer;
+}
+
 const char *shardSpmdProducerText(const ShardSpmd *spmd, int32_t value) {
+  value = sourceOf(spmd, value);
   const ShardValueInfo *info = &spmd->rules->values[value];
   const ShardOpRule *definition = shardSpmdDefinition(spmd, value);
   if (!definition) {
@@ -441,7 +463,17 @@ const char *shardSpmdProducerText(const ShardSpmd *spmd, int32_t value) {
   return shardArenaCopyString(spmd->arena, name.data, name.length);
 }
 
+const char *shardSpmdOriginText(const ShardSpmd *spmd, int32_t value) {
+  const ShardOpRule *definition = shardSpmdDefinition(spmd, value);
+  if (!definition)
+    return shardSpmdProducerText(spmd, value);
+  MlirStringRef name = shardOpGetName(definition->op);
+  return shardArenaFormat(spmd->arena, "%.*s at %s", (int)name.length, name.data,
+                          shardLocationText(mlirOperationGetLocation(definition->op), spmd->arena));
+}
+
 static const char *consumerText(const ShardSpmd *spmd, MlirOperation consumer) {
+  consumer = sinkOf(consumer);
   if (shardOpIs(consumer, "func.return"))
     return "the function's result";
   MlirStringRef name = shardOpGetName(consumer);
@@ -449,6 +481,13 @@ static const char *consumerText(const ShardSpmd *spmd, MlirOperation consumer) {
     name = mlirFlatSymbolRefAttrGetValue(shardOpGetAttribute(consumer, "callee"));
   return shardArenaFormat(spmd->arena, "%s%.*s", shardOpIs(consumer, "func.call") ? "@" : "",
                           (int)name.length, name.data);
+}
+
+// Notes on the op of a moved value which value of L1 it holds.
+static MlirValue keepOrigin(const ShardSpmd *spmd, int32_t value, MlirValue moved) {
+  shardOpSetAttribute(mlirOpResultGetOwner(moved), "spmd.origin",
+                      shardAttrString(spmd->context, shardSpmdOriginText(spmd, value)));
+  return moved;
 }
 
 static MlirValue emitStep(ShardBuild *build, int32_t value, MlirValue source,
@@ -486,10 +525,10 @@ static MlirValue emitStep(ShardBuild *build, int32_t value, MlirValue source,
       break;
     }
     // A sum belongs to the op that makes it, a gather to the one that asks for it.
-    const ShardOpRule *definition = shardSpmdDefinition(spmd, value);
+    const ShardOpRule *definition = shardSpmdDefinition(spmd, sourceOf(spmd, value));
     bool own = step->kind == STEP_ALL_REDUCE || step->kind == STEP_REDUCE_SCATTER ||
-               shardOpIs(consumer, "func.return");
-    MlirOperation op = own && definition ? definition->op : consumer;
+               shardOpIs(sinkOf(consumer), "func.return");
+    MlirOperation op = own && definition ? definition->op : sinkOf(consumer);
     place.location = mlirOperationGetLocation(op);
     MlirStringRef name = shardOpGetName(op);
     site = shardSiteAdd(spmd, kind, shardArenaCopyString(spmd->arena, name.data, name.length),
@@ -497,8 +536,9 @@ static MlirValue emitStep(ShardBuild *build, int32_t value, MlirValue source,
                         stepBytes(&spmd->mesh, step, localBytes(spmd, value, now)));
   }
   if (step->kind == STEP_ALL_REDUCE)
-    return createCollective(build, place, "shard.all_reduce", step, source,
-                            mlirValueGetType(source), NULL, 0, NULL, 0, site);
+    return keepOrigin(spmd, value,
+                      createCollective(build, place, "shard.all_reduce", step, source,
+                                       mlirValueGetType(source), NULL, 0, NULL, 0, site));
 
   int32_t marked[2] = {step->kind == STEP_ALL_GATHER ? step->from : step->to, step->from};
   int nMarked = step->kind == STEP_ALL_TO_ALL ? 2 : 1;
@@ -525,6 +565,7 @@ static MlirValue emitStep(ShardBuild *build, int32_t value, MlirValue source,
                              "split_axis", view.dims[0], "concat_axis", view.dims[1], site);
     break;
   }
+  keepOrigin(spmd, value, moved);
   if (mlirAttributeIsNull(view.reassociation))
     return moved;
   MlirType local =

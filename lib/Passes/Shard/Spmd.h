@@ -92,8 +92,10 @@ MlirValue shardReshard(ShardBuild *build, int32_t value, MlirValue source,
 /// The value with a combiner's identity in place of `source` except on coordinate 0 of `axes`.
 MlirValue shardBuildEnterOnce(ShardBuild *build, ShardPlace place, MlirValue source,
                               ShardAxisList axes, ShardCombiner combiner);
-/// "linalg.matmul", "argument 3 \"name\"" or "@layer": what makes a value, in words.
+/// "linalg.matmul", "argument 3 'name'" or "@layer": what makes a value, reshapes left out.
 const char *shardSpmdProducerText(const ShardSpmd *spmd, int32_t value);
+/// The L2 value itself, for `spmd.origin`: "linalg.matmul at FILE:LINE:COL".
+const char *shardSpmdOriginText(const ShardSpmd *spmd, int32_t value);
 
 //===- Sites (Sites.c) ----------------------------------------------------===//
 

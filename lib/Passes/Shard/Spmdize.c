@@ -500,6 +500,8 @@ static const char *transferCause(Entry *entry, const Transfer *transfer) {
 // The attributes of a send or a receive on the stage axis.
 static void transferAttributes(ShardSpmd *spmd, const Transfer *transfer, const char *peerName,
                                int64_t peer, ShardNamedAttribute *out) {
+  out[5] = (ShardNamedAttribute){
+      "spmd.origin", shardAttrString(spmd->context, shardSpmdOriginText(spmd, transfer->value))};
   int16_t axis = (int16_t)shardMeshFindAxis(&spmd->mesh, "pp");
   out[0] = (ShardNamedAttribute){
       "grid", mlirFlatSymbolRefAttrGet(spmd->context, mlirStringRefCreateFromCString("mesh"))};
@@ -532,9 +534,9 @@ static MlirLogicalResult emitSend(ShardBuild *build, Entry *entry, Transfer *tra
   transfer->site = shardSiteAdd(spmd, "send",
                                 shardArenaCopyString(spmd->arena, name.data, name.length),
                                 place.location, transferCause(entry, transfer), axes, type, bytes);
-  ShardNamedAttribute attributes[5];
+  ShardNamedAttribute attributes[6];
   transferAttributes(spmd, transfer, "destination", transfer->to, attributes);
-  shardOpCreate(place.block, place.before, place.location, "shard.send", 1, &type, 1, &local, 5,
+  shardOpCreate(place.block, place.before, place.location, "shard.send", 1, &type, 1, &local, 6,
                 attributes, 0, NULL);
   return mlirLogicalResultSuccess();
 }
@@ -555,10 +557,10 @@ static bool emitReceive(ShardBuild *build, int32_t value, MlirOperation consumer
   const ShardOpRule *definition = shardSpmdDefinition(spmd, value);
   ShardPlace place = {.block = build->block, .location = mlirOperationGetLocation(definition->op)};
   MlirValue empty = shardBuildEmpty(place, type);
-  ShardNamedAttribute attributes[5];
+  ShardNamedAttribute attributes[6];
   transferAttributes(spmd, transfer, "source", transfer->from, attributes);
   MlirValue received = mlirOperationGetResult(
-      shardOpCreate(place.block, place.before, place.location, "shard.recv", 1, &type, 1, &empty, 5,
+      shardOpCreate(place.block, place.before, place.location, "shard.recv", 1, &type, 1, &empty, 6,
                     attributes, 0, NULL),
       0);
   if (!mlirTypeEqual(type, local))

@@ -64,7 +64,7 @@ func.func private @layer(
 // CHECK:         %[[H0:.*]] = linalg.matmul ins(%[[X]], %[[T0]]
 // CHECK:         %[[MASK:.*]] = linalg.generic
 // CHECK:         %[[H1:.*]] = call @layer(%[[H0]], %[[W0]], %[[MASK]]) {spmd.layer = 0 : i64}
-// CHECK:         shard.send %[[H1]] on @mesh grid_axes = [0] destination = [1] {spmd.channel = 0 : i64, spmd.site = 1 : i64} : (tensor<6x4xf32>) -> tensor<6x4xf32>
+// CHECK:         shard.send %[[H1]] on @mesh grid_axes = [0] destination = [1] {spmd.channel = 0 : i64, spmd.origin = "func.call at {{[^"]*}}", spmd.site = 1 : i64} : (tensor<6x4xf32>) -> tensor<6x4xf32>
 // CHECK-NOT:     linalg.transpose
 // CHECK:         return %[[H0]]
 
@@ -75,7 +75,7 @@ func.func private @layer(
 // CHECK-SAME:    -> (tensor<6x8xf32> {spmd.global = tensor<6x8xf32>, spmd.result = 0 : i64,
 // CHECK-SAME:    attributes {spmd.stage = 1 : i64}
 // CHECK:         %[[E:.*]] = tensor.empty() : tensor<6x4xf32>
-// CHECK:         %[[H1:.*]] = shard.recv %[[E]] on @mesh grid_axes = [0] source = [0] {spmd.channel = 0 : i64, spmd.site = 1 : i64} : (tensor<6x4xf32>) -> tensor<6x4xf32>
+// CHECK:         %[[H1:.*]] = shard.recv %[[E]] on @mesh grid_axes = [0] source = [0] {spmd.channel = 0 : i64, spmd.origin = "func.call at {{[^"]*}}", spmd.site = 1 : i64} : (tensor<6x4xf32>) -> tensor<6x4xf32>
 // CHECK:         %[[MASK:.*]] = linalg.generic
 // CHECK:         %[[H2:.*]] = call @layer(%[[H1]], %[[W1]], %[[MASK]]) {spmd.layer = 1 : i64}
 // CHECK:         %[[TT:.*]] = linalg.transpose ins(%[[T1]] :
@@ -86,7 +86,7 @@ func.func private @layer(
 // CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<6x4xf32>, %[[W:[a-z0-9]+]]: tensor<2x4xf32>, %[[MASK:[a-z0-9]+]]: tensor<6xf32>) -> tensor<6x4xf32>
 // CHECK:         tensor.extract_slice %[[X]]
 // CHECK:         %[[P:.*]] = linalg.matmul ins(%{{.*}}, %[[W]] : tensor<6x2xf32>, tensor<2x4xf32>)
-// CHECK:         shard.all_reduce %[[P]] on @mesh grid_axes = [1] {spmd.site = 0 : i64}
+// CHECK:         shard.all_reduce %[[P]] on @mesh grid_axes = [1] {{.*}}spmd.site = 0 : i64}
 
 // STOCK-LABEL: func.func @main_stage0(
 // STOCK:         shard.send
