@@ -1,6 +1,7 @@
 //===- Models.c - What the matrix expects of each model -----------*- C -*-===//
 #include "Models.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,6 +124,42 @@ const Model *modelFind(const char *name) {
     if (strcmp(models[i].name, name) == 0)
       return &models[i];
   return NULL;
+}
+
+bool modelParse(const char *text, Model *out) {
+  *out = (Model){.name = text, .logits = true, .sumsPerLayer = 2};
+  bool gpt = false, parallel = false;
+  while (*text) {
+    size_t length = strcspn(text, " "), key = strcspn(text, "=");
+    if (key >= length)
+      return false;
+    int64_t value = strtoll(text + key + 1, NULL, 10);
+    static const struct {
+      const char *name;
+      size_t offset;
+    } sizes[] = {{"heads", offsetof(Model, heads)},
+                 {"kv-heads", offsetof(Model, keyValueHeads)},
+                 {"head-size", offsetof(Model, headSize)},
+                 {"width", offsetof(Model, hidden)},
+                 {"ff", offsetof(Model, mlp)},
+                 {"layers", offsetof(Model, layers)},
+                 {"batch", offsetof(Model, batch)},
+                 {"sequence", offsetof(Model, sequence)},
+                 {"vocab", offsetof(Model, vocabulary)}};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); ++i)
+      if (strlen(sizes[i].name) == key && memcmp(sizes[i].name, text, key) == 0)
+        *(int64_t *)((char *)out + sizes[i].offset) = value;
+    gpt = gpt || (length >= 10 && memcmp(text, "family=gpt", 10) == 0);
+    parallel = parallel || (length == 10 && memcmp(text, "parallel=1", 10) == 0);
+    text += length;
+    text += strspn(text, " ");
+  }
+  if (parallel) // attention and MLP read the same state, and their sum is reduced once
+    out->sumsPerLayer = 1;
+  out->unevenFused = gpt && out->keyValueHeads != out->heads;
+  return out->heads > 0 && out->keyValueHeads > 0 && out->headSize > 0 && out->hidden > 0 &&
+         out->mlp > 0 && out->layers > 0 && out->batch > 0 && out->sequence > 0 &&
+         out->vocabulary > 0;
 }
 
 bool degreesParse(const char *text, Degrees *out) {

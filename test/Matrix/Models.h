@@ -21,14 +21,19 @@ typedef struct Model {
   bool hiddenResult;    // the result is [batch, sequence, hidden]; also [batch, hidden]
   int64_t classes;      // the result is [batch, classes]
   int64_t sumsPerLayer; // residual sums that split blocks feed
-  bool mixesRows; // capacity routing: an op mixes tokens; under dp and sp bytes are only printed
-  bool embedded;  // embedded.linalg.mlir is there
+  bool mixesRows;   // capacity routing: an op mixes tokens; under dp and sp bytes are only printed
+  bool embedded;    // embedded.linalg.mlir is there
+  bool unevenFused; // one weight for queries, keys and values with fewer keys than queries: no view
+                    // cuts it evenly, so that only results are checked
 } Model;
 
 extern const Model models[];
 extern const int nModels;
 
 const Model *modelFind(const char *name); // null if none
+/// Reads what gen-decoder prints of a decoder it wrote: "family=llama heads=8 kv-heads=2 ...".
+/// False on anything else.
+bool modelParse(const char *text, Model *out);
 /// Parses "tp2,pp2"; missing degrees are 1. False on anything else.
 bool degreesParse(const char *text, Degrees *out);
 int64_t degreesRanks(Degrees degrees);
