@@ -21,6 +21,7 @@ enum { MAX_RANK = 5 };
 typedef struct Options {
   const char *family; // "llama" or "gpt"
   int64_t heads, kvHeads, headSize, width, ff, layers, batch, sequence, vocab;
+  int64_t wideEvery; // every N-th layer has twice the ff; 0: none
   bool bias, parallel, qkNorm, tied, mask;
 } Options;
 
@@ -102,9 +103,10 @@ static void putJsonShape(Text *json, const Value *value) {
   put(json, "], \"dtype\": \"%s\"", dtypeOf(value->element));
 }
 
-static Value __attribute__((format(printf, 6, 7)))
-argument(Generator *g, const char *role, const char *element, int rank, const int64_t *shape,
-         const char *format, ...) {
+static Value __attribute__((format(printf, 6, 7))) argument(Generator *g, const char *role,
+                                                            const char *element, int rank,
+                                                            const int64_t *shape,
+                                                            const char *format, ...) {
   Value value = makeValue(g, element, rank, shape);
   snprintf(value.name, sizeof value.name, "%%arg%d", g->nArguments);
   char name[128];
@@ -122,7 +124,8 @@ argument(Generator *g, const char *role, const char *element, int rank, const in
   return value;
 }
 
-#define SHAPE(...) (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]){__VA_ARGS__}
+#define SHAPE(...)                                                                                 \
+  (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]) { __VA_ARGS__ }
 #define WEIGHT(g, shape, ...) argument(g, "weight", "f32", shape, __VA_ARGS__)
 
 static bool findCached(const Generator *g, const char *key, Value *out) {
@@ -397,22 +400,24 @@ static Value embed(Generator *g, Value table, Value ids) {
   Value init = empty(g, "f32", 3, shape);
   Value value = makeValue(g, "f32", 3, shape);
   Text *t = &g->body;
-  put(t, "    %s = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1)>, "
-         "affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = [\"parallel\", \"parallel\", "
-         "\"parallel\"]} ins(%s : ",
+  put(t,
+      "    %s = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1)>, "
+      "affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = [\"parallel\", \"parallel\", "
+      "\"parallel\"]} ins(%s : ",
       value.name, ids.name);
   putType(t, &ids);
   put(t, ") outs(%s : ", init.name);
   putType(t, &init);
-  put(t, ") {\n    ^bb0(%%a: i64, %%out: f32):\n"
-         "      %%1 = arith.index_cast %%a : i64 to index\n"
-         "      %%2 = linalg.index 2 : index\n"
-         "      %%rows = arith.constant %" PRId64 " : index\n"
-         "      %%3 = arith.cmpi slt, %%1, %%rows : index\n"
-         "      cf.assert %%3, \"index must be smaller than dim size\"\n"
-         "      %%4 = arith.cmpi sge, %%a, %%zero_i64 : i64\n"
-         "      cf.assert %%4, \"index must be larger or equal to 0\"\n"
-         "      %%5 = tensor.extract %s[%%1, %%2] : ",
+  put(t,
+      ") {\n    ^bb0(%%a: i64, %%out: f32):\n"
+      "      %%1 = arith.index_cast %%a : i64 to index\n"
+      "      %%2 = linalg.index 2 : index\n"
+      "      %%rows = arith.constant %" PRId64 " : index\n"
+      "      %%3 = arith.cmpi slt, %%1, %%rows : index\n"
+      "      cf.assert %%3, \"index must be smaller than dim size\"\n"
+      "      %%4 = arith.cmpi sge, %%a, %%zero_i64 : i64\n"
+      "      cf.assert %%4, \"index must be larger or equal to 0\"\n"
+      "      %%5 = tensor.extract %s[%%1, %%2] : ",
       table.shape[0], table.name);
   putType(t, &table);
   put(t, "\n      linalg.yield %%5 : f32\n    } -> ");
@@ -427,13 +432,13 @@ static Value attentionMask(Generator *g, Value positions, Value padding) {
   int64_t b = o->batch, s = o->sequence;
   Value rows = reshape(g, positions, "[[0, 1, 2, 3]]", SHAPE(1, 1, s, 1));
   Value columns = reshape(g, positions, "[[0, 1, 2, 3]]", SHAPE(1, 1, 1, s));
-  Value allowed = map(g, "i1",
-                      "      %1 = arith.cmpi sle, %a, %b : i64\n      linalg.yield %1 : i1\n", 2,
-                      (Value[]){columns, rows});
+  Value allowed =
+      map(g, "i1", "      %1 = arith.cmpi sle, %a, %b : i64\n      linalg.yield %1 : i1\n", 2,
+          (Value[]){columns, rows});
   if (o->mask) {
-    Value real = map(g, "i1",
-                     "      %1 = arith.cmpi ne, %a, %zero_i64 : i64\n      linalg.yield %1 : i1\n",
-                     1, &padding);
+    Value real =
+        map(g, "i1", "      %1 = arith.cmpi ne, %a, %zero_i64 : i64\n      linalg.yield %1 : i1\n",
+            1, &padding);
     Value batches = reshape(g, iota(g, b), "[[0, 1, 2, 3]]", SHAPE(b, 1, 1, 1));
     char body[1024];
     snprintf(body, sizeof body,
@@ -463,8 +468,8 @@ static Value attentionMask(Generator *g, Value positions, Value padding) {
 static void rotaryTables(Generator *g, Value positions, Value *cosine, Value *sine) {
   int64_t s = g->options.sequence, d = g->options.headSize;
   Value at = reshape(g, positions, "[[0, 1, 2]]", SHAPE(1, s, 1));
-  Value real = map(g, "f32", "      %1 = arith.sitofp %a : i64 to f32\n      linalg.yield %1 : f32\n",
-                   1, &at);
+  Value real = map(
+      g, "f32", "      %1 = arith.sitofp %a : i64 to f32\n      linalg.yield %1 : f32\n", 1, &at);
   Value frequencies = {.name = "%frequencies", .element = "f32", .rank = 1, .shape = {d / 2}};
   Value angles = binary(g, "arith.mulf", real, frequencies);
   Value both = concatLast(g, angles, angles);
@@ -485,8 +490,8 @@ static Value rotate(Generator *g, Value a, Value cosine, Value sine) {
 
 static Value rmsNorm(Generator *g, Value a, Value weight) {
   char body[256];
-  Value square = unary(
-      g, "      %1 = math.fpowi %a, %two_i64 : f32, i64\n      linalg.yield %1 : f32\n", a);
+  Value square =
+      unary(g, "      %1 = math.fpowi %a, %two_i64 : f32, i64\n      linalg.yield %1 : f32\n", a);
   Value sum = sumLast(g, square);
   snprintf(body, sizeof body,
            "      %%n = arith.constant %" PRId64 ".0 : f32\n      %%1 = arith.divf %%a, %%n : f32\n"
@@ -497,8 +502,7 @@ static Value rmsNorm(Generator *g, Value a, Value weight) {
                         "      %1 = arith.truncf %eps : f64 to f32\n"
                         "      %2 = arith.addf %a, %1 : f32\n      linalg.yield %2 : f32\n",
                         mean);
-  Value scale =
-      unary(g, "      %1 = math.rsqrt %a : f32\n      linalg.yield %1 : f32\n", shifted);
+  Value scale = unary(g, "      %1 = math.rsqrt %a : f32\n      linalg.yield %1 : f32\n", shifted);
   Value normal = binary(g, "arith.mulf", a, scale);
   return binary(g, "arith.mulf", weight, normal);
 }
@@ -515,8 +519,8 @@ static Value layerNorm(Generator *g, Value a, Value weight, Value bias) {
            "      %%n = arith.constant %" PRId64 ".0 : f32\n      %%1 = arith.divf %%a, %%n : f32\n"
            "      linalg.yield %%1 : f32\n",
            n);
-  Value wide = map(
-      g, "f64", "      %1 = arith.extf %a : f32 to f64\n      linalg.yield %1 : f64\n", 1, &a);
+  Value wide =
+      map(g, "f64", "      %1 = arith.extf %a : f32 to f64\n      linalg.yield %1 : f64\n", 1, &a);
   Value mean64 = unary(g, divide64, sumLast(g, wide));
   Value centred = binary(g, "arith.subf", wide, mean64);
   Value square = binary(g, "arith.mulf", centred, centred);
@@ -529,8 +533,7 @@ static Value layerNorm(Generator *g, Value a, Value weight, Value bias) {
                         "      %1 = arith.truncf %eps : f64 to f32\n"
                         "      %2 = arith.addf %a, %1 : f32\n      linalg.yield %2 : f32\n",
                         variance);
-  Value scale =
-      unary(g, "      %1 = math.rsqrt %a : f32\n      linalg.yield %1 : f32\n", shifted);
+  Value scale = unary(g, "      %1 = math.rsqrt %a : f32\n      linalg.yield %1 : f32\n", shifted);
   Value normal = binary(g, "arith.mulf", binary(g, "arith.subf", a, mean), scale);
   return binary(g, "arith.addf", binary(g, "arith.mulf", normal, weight), bias);
 }
@@ -544,8 +547,8 @@ typedef struct Linear {
 static Linear declareLinear(Generator *g, int64_t in, int64_t out, bool transposed, bool biased,
                             const char *prefix, const char *name) {
   Linear linear = {.transposed = transposed, .biased = biased};
-  linear.weight = WEIGHT(g, SHAPE(transposed ? out : in, transposed ? in : out), "%s%s.weight",
-                         prefix, name);
+  linear.weight =
+      WEIGHT(g, SHAPE(transposed ? out : in, transposed ? in : out), "%s%s.weight", prefix, name);
   if (biased)
     linear.bias = WEIGHT(g, SHAPE(out), "%s%s.bias", prefix, name);
   return linear;
@@ -554,8 +557,7 @@ static Linear declareLinear(Generator *g, int64_t in, int64_t out, bool transpos
 /// `flat` is [b*s, in]; gives [b, s, out].
 static Value applyLinear(Generator *g, const Linear *linear, Value flat) {
   const Options *o = &g->options;
-  Value weight =
-      linear->transposed ? transpose(g, linear->weight, (int[]){1, 0}) : linear->weight;
+  Value weight = linear->transposed ? transpose(g, linear->weight, (int[]){1, 0}) : linear->weight;
   Value out = matmul(g, flat, weight);
   int64_t n = weight.shape[1];
   if (!linear->transposed && linear->biased) { // GPT's Conv1D: the bias on two dimensions
@@ -577,8 +579,7 @@ static Value flatten(Generator *g, Value a) {
 /// [b, s, n*d] -> [b, n, s, d], normalised per head if there is a weight.
 static Value splitHeads(Generator *g, Value a, int64_t n, const Value *norm) {
   const Options *o = &g->options;
-  Value heads =
-      reshape(g, a, "[[0], [1], [2, 3]]", SHAPE(o->batch, o->sequence, n, o->headSize));
+  Value heads = reshape(g, a, "[[0], [1], [2, 3]]", SHAPE(o->batch, o->sequence, n, o->headSize));
   if (norm)
     heads = rmsNorm(g, heads, *norm);
   return transpose(g, heads, (int[]){0, 2, 1, 3});
@@ -594,9 +595,10 @@ static Value repeatHeads(Generator *g, Value a) {
   Value init = empty(g, "f32", 5, shape);
   Value value = makeValue(g, "f32", 5, shape);
   Text *t = &g->body;
-  put(t, "    %s = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d3, "
-         "d4)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, d4)>], iterator_types = "
-         "[\"parallel\", \"parallel\", \"parallel\", \"parallel\", \"parallel\"]} ins(%s : ",
+  put(t,
+      "    %s = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d3, "
+      "d4)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, d4)>], iterator_types = "
+      "[\"parallel\", \"parallel\", \"parallel\", \"parallel\", \"parallel\"]} ins(%s : ",
       value.name, a.name);
   putType(t, &a);
   put(t, ") outs(%s : ", init.name);
@@ -615,8 +617,7 @@ static Value attend(Generator *g, Value q, Value k, Value v, Value mask) {
   Value kt = transpose(g, k, (int[]){0, 1, 3, 2});
   Value q3 = reshape(g, q, "[[0, 1], [2], [3]]", SHAPE(b * h, s, d));
   Value k3 = reshape(g, kt, "[[0, 1], [2], [3]]", SHAPE(b * h, d, s));
-  Value scores =
-      reshape(g, matmul(g, q3, k3), "[[0, 1], [2], [3]]", SHAPE(b, h, s, s));
+  Value scores = reshape(g, matmul(g, q3, k3), "[[0, 1], [2], [3]]", SHAPE(b, h, s, s));
   Value scaled = unary(g,
                        "      %1 = arith.truncf %scale : f64 to f32\n"
                        "      %2 = arith.mulf %a, %1 : f32\n      linalg.yield %2 : f32\n",
@@ -627,8 +628,10 @@ static Value attend(Generator *g, Value q, Value k, Value v, Value mask) {
   Value zero = fill(g, "%zero_i64", "i64", SHAPE(b, h, s));
   Value most = makeValue(g, "f32", SHAPE(b, h, s));
   put(&g->body,
-      "    %s:2 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>, "
-      "affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>], "
+      "    %s:2 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, "
+      "d3)>, "
+      "affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, "
+      "d2)>], "
       "iterator_types = [\"parallel\", \"parallel\", \"parallel\", \"reduction\"]} ins(%s : ",
       most.name, masked.name);
   putType(&g->body, &masked);
@@ -661,10 +664,9 @@ static Value attend(Generator *g, Value q, Value k, Value v, Value mask) {
 }
 
 static Value gelu(Generator *g, Value a) {
-  Value half = unary(
-      g, "      %1 = arith.mulf %a, %half : f32\n      linalg.yield %1 : f32\n", a);
-  Value cube = unary(
-      g, "      %1 = math.fpowi %a, %three_i64 : f32, i64\n      linalg.yield %1 : f32\n", a);
+  Value half = unary(g, "      %1 = arith.mulf %a, %half : f32\n      linalg.yield %1 : f32\n", a);
+  Value cube =
+      unary(g, "      %1 = math.fpowi %a, %three_i64 : f32, i64\n      linalg.yield %1 : f32\n", a);
   Value small = unary(g,
                       "      %1 = arith.truncf %cubic : f64 to f32\n"
                       "      %2 = arith.mulf %a, %1 : f32\n      linalg.yield %2 : f32\n",
@@ -674,8 +676,7 @@ static Value gelu(Generator *g, Value a) {
                       "      %2 = arith.mulf %a, %1 : f32\n      linalg.yield %2 : f32\n",
                       binary(g, "arith.addf", a, small));
   Value tanh = unary(g, "      %1 = math.tanh %a : f32\n      linalg.yield %1 : f32\n", inner);
-  Value one = unary(
-      g, "      %1 = arith.addf %a, %one : f32\n      linalg.yield %1 : f32\n", tanh);
+  Value one = unary(g, "      %1 = arith.addf %a, %one : f32\n      linalg.yield %1 : f32\n", tanh);
   return binary(g, "arith.mulf", half, one);
 }
 
@@ -708,6 +709,7 @@ static Layer declareLayer(Generator *g, int64_t index) {
   Layer layer = {0};
   char prefix[64];
   int64_t inner = o->heads * o->headSize, kv = o->kvHeads * o->headSize;
+  int64_t ff = o->wideEvery && (index + 1) % o->wideEvery == 0 ? 2 * o->ff : o->ff;
   if (isGpt(g)) {
     snprintf(prefix, sizeof prefix, "transformer.h.%" PRId64 ".", index);
     layer.first = declareNorm(g, prefix, "ln_1");
@@ -715,17 +717,17 @@ static Layer declareLayer(Generator *g, int64_t index) {
     layer.out = declareLinear(g, inner, o->width, false, o->bias, prefix, "attn.c_proj");
     if (!o->parallel)
       layer.second = declareNorm(g, prefix, "ln_2");
-    layer.up = declareLinear(g, o->width, o->ff, false, o->bias, prefix, "mlp.c_fc");
-    layer.down = declareLinear(g, o->ff, o->width, false, o->bias, prefix, "mlp.c_proj");
+    layer.up = declareLinear(g, o->width, ff, false, o->bias, prefix, "mlp.c_fc");
+    layer.down = declareLinear(g, ff, o->width, false, o->bias, prefix, "mlp.c_proj");
   } else {
     snprintf(prefix, sizeof prefix, "model.layers.%" PRId64 ".", index);
     layer.q = declareLinear(g, o->width, inner, true, o->bias, prefix, "self_attn.q_proj");
     layer.k = declareLinear(g, o->width, kv, true, o->bias, prefix, "self_attn.k_proj");
     layer.v = declareLinear(g, o->width, kv, true, o->bias, prefix, "self_attn.v_proj");
     layer.out = declareLinear(g, inner, o->width, true, o->bias, prefix, "self_attn.o_proj");
-    layer.gate = declareLinear(g, o->width, o->ff, true, o->bias, prefix, "mlp.gate_proj");
-    layer.up = declareLinear(g, o->width, o->ff, true, o->bias, prefix, "mlp.up_proj");
-    layer.down = declareLinear(g, o->ff, o->width, true, o->bias, prefix, "mlp.down_proj");
+    layer.gate = declareLinear(g, o->width, ff, true, o->bias, prefix, "mlp.gate_proj");
+    layer.up = declareLinear(g, o->width, ff, true, o->bias, prefix, "mlp.up_proj");
+    layer.down = declareLinear(g, ff, o->width, true, o->bias, prefix, "mlp.down_proj");
     layer.first = declareNorm(g, prefix, "input_layernorm");
     if (!o->parallel)
       layer.second = declareNorm(g, prefix, "post_attention_layernorm");
@@ -781,11 +783,13 @@ static Value feedForward(Generator *g, const Layer *layer, Value normal) {
   return applyLinear(g, &layer->down, flatten(g, inner));
 }
 
-static Value block(Generator *g, const Layer *layer, Value x, Value mask, Value cosine, Value sine) {
+static Value block(Generator *g, const Layer *layer, Value x, Value mask, Value cosine,
+                   Value sine) {
   Value normal = applyNorm(g, &layer->first, x);
   Value mixed = attention(g, layer, normal, mask, cosine, sine);
   if (g->options.parallel)
-    return binary(g, "arith.addf", binary(g, "arith.addf", mixed, feedForward(g, layer, normal)), x);
+    return binary(g, "arith.addf", binary(g, "arith.addf", mixed, feedForward(g, layer, normal)),
+                  x);
   Value y = binary(g, "arith.addf", x, mixed);
   return binary(g, "arith.addf", y, feedForward(g, layer, applyNorm(g, &layer->second, y)));
 }
@@ -824,16 +828,17 @@ static void writeModule(Generator *g) {
   free(layers);
 
   Text *c = &g->constants;
-  put(c, "    %%zero_i64 = arith.constant 0 : i64\n    %%two_i64 = arith.constant 2 : i64\n"
-         "    %%three_i64 = arith.constant 3 : i64\n    %%zero = arith.constant 0.0 : f32\n"
-         "    %%zero64 = arith.constant 0.0 : f64\n    %%half = arith.constant 0.5 : f32\n"
-         "    %%one = arith.constant 1.0 : f32\n    %%lowest = arith.constant 0xFF800000 : f32\n"
-         "    %%open = arith.constant dense<0.0> : tensor<f32>\n"
-         "    %%closed = arith.constant dense<-3.40282347E+38> : tensor<f32>\n"
-         "    %%eps = arith.constant 1.000000e-05 : f64\n"
-         "    %%cubic = arith.constant 4.471500e-02 : f64\n"
-         "    %%root = arith.constant 0.79788456080286541 : f64\n"
-         "    %%scale = arith.constant %.17g : f64\n",
+  put(c,
+      "    %%zero_i64 = arith.constant 0 : i64\n    %%two_i64 = arith.constant 2 : i64\n"
+      "    %%three_i64 = arith.constant 3 : i64\n    %%zero = arith.constant 0.0 : f32\n"
+      "    %%zero64 = arith.constant 0.0 : f64\n    %%half = arith.constant 0.5 : f32\n"
+      "    %%one = arith.constant 1.0 : f32\n    %%lowest = arith.constant 0xFF800000 : f32\n"
+      "    %%open = arith.constant dense<0.0> : tensor<f32>\n"
+      "    %%closed = arith.constant dense<-3.40282347E+38> : tensor<f32>\n"
+      "    %%eps = arith.constant 1.000000e-05 : f64\n"
+      "    %%cubic = arith.constant 4.471500e-02 : f64\n"
+      "    %%root = arith.constant 0.79788456080286541 : f64\n"
+      "    %%scale = arith.constant %.17g : f64\n",
       1.0 / sqrt((double)o->headSize));
   if (!gpt) {
     put(c, "    %%frequencies = arith.constant dense<[");
@@ -899,7 +904,8 @@ static const char usage[] =
     "  --seed=N         all of the below at random; options after it win\n"
     "  --family=llama|gpt --heads=N --kv-heads=N --head-size=N --width=N --ff=N --layers=N\n"
     "  --batch=N --sequence=N --vocab=N --bias=0|1 --parallel=0|1 --qk-norm=0|1 --tied=0|1 "
-    "--mask=0|1\n";
+    "--mask=0|1\n"
+    "  --wide-every=N   every N-th layer has twice the ff\n";
 
 static int fail(const char *format, const char *what) {
   fputs("gen-decoder: error: ", stderr);
@@ -921,8 +927,17 @@ static int writeFile(const char *folder, const char *name, int nTexts, const Tex
 }
 
 int main(int argc, char **argv) {
-  Options o = {.family = "llama", .heads = 8, .kvHeads = 2, .headSize = 8, .width = 64, .ff = 176,
-               .layers = 2, .batch = 2, .sequence = 16, .vocab = 128, .mask = true};
+  Options o = {.family = "llama",
+               .heads = 8,
+               .kvHeads = 2,
+               .headSize = 8,
+               .width = 64,
+               .ff = 176,
+               .layers = 2,
+               .batch = 2,
+               .sequence = 16,
+               .vocab = 128,
+               .mask = true};
   const char *folder = NULL;
   for (int i = 1; i < argc; ++i) {
     const char *text = argv[i];
@@ -953,13 +968,21 @@ int main(int argc, char **argv) {
       const char *name;
       int64_t *field;
       bool *flag;
-    } table[] = {{"heads", &o.heads, NULL},       {"kv-heads", &o.kvHeads, NULL},
-                 {"head-size", &o.headSize, NULL}, {"width", &o.width, NULL},
-                 {"ff", &o.ff, NULL},             {"layers", &o.layers, NULL},
-                 {"batch", &o.batch, NULL},       {"sequence", &o.sequence, NULL},
-                 {"vocab", &o.vocab, NULL},       {"bias", NULL, &o.bias},
-                 {"parallel", NULL, &o.parallel}, {"qk-norm", NULL, &o.qkNorm},
-                 {"tied", NULL, &o.tied},         {"mask", NULL, &o.mask}};
+    } table[] = {{"heads", &o.heads, NULL},
+                 {"kv-heads", &o.kvHeads, NULL},
+                 {"head-size", &o.headSize, NULL},
+                 {"width", &o.width, NULL},
+                 {"ff", &o.ff, NULL},
+                 {"layers", &o.layers, NULL},
+                 {"batch", &o.batch, NULL},
+                 {"sequence", &o.sequence, NULL},
+                 {"vocab", &o.vocab, NULL},
+                 {"bias", NULL, &o.bias},
+                 {"parallel", NULL, &o.parallel},
+                 {"qk-norm", NULL, &o.qkNorm},
+                 {"tied", NULL, &o.tied},
+                 {"mask", NULL, &o.mask},
+                 {"wide-every", &o.wideEvery, NULL}};
     bool known = length == 4 && strncmp(text + 2, "seed", 4) == 0;
     if (known)
       o = randomOptions((uint64_t)number);
@@ -989,8 +1012,10 @@ int main(int argc, char **argv) {
     return fail("cannot create '%s'", folder);
 
   Generator g = {.options = o};
-  put(&g.json, "{\n \"model\": \"generated\",\n \"family\": \"%s\",\n \"entry\": \"main\",\n"
-               " \"shapes_only\": true,\n \"args\": [", o.family);
+  put(&g.json,
+      "{\n \"model\": \"generated\",\n \"family\": \"%s\",\n \"entry\": \"main\",\n"
+      " \"shapes_only\": true,\n \"args\": [",
+      o.family);
   put(&g.head, "module {\n  func.func @main(");
   writeModule(&g);
   put(&g.head, " {\n");

@@ -178,9 +178,8 @@ static MlirLogicalResult unmarkCall(void *user, MlirOperation call) {
   MlirAttribute callee = shardOpGetAttribute(call, "callee");
   const char *name =
       shardArenaFormat(s->arena, "decoder_%s", mlirFlatSymbolRefAttrGetValue(callee).data);
-  shardOpSetAttribute(
-      call, "callee",
-      mlirFlatSymbolRefAttrGet(s->context, mlirStringRefCreateFromCString(name)));
+  shardOpSetAttribute(call, "callee",
+                      mlirFlatSymbolRefAttrGet(s->context, mlirStringRefCreateFromCString(name)));
   shardOpRemoveAttribute(call, "spmd.layer");
   mlirOperationSetLocation(call, mlirLocationUnknownGet(s->context));
   return mlirLogicalResultSuccess();
@@ -307,7 +306,8 @@ int main(int argc, char **argv) {
       paths[nPaths++] = argv[i];
   }
   if (nPaths < 2) {
-    fputs("usage: scramble [--seed=N] --steps=STEP,STEP,... MODEL.mlir [ARGS.json] FOLDER\n", stderr);
+    fputs("usage: scramble [--seed=N] --steps=STEP,STEP,... MODEL.mlir [ARGS.json] FOLDER\n",
+          stderr);
     return 1;
   }
   const char *folder = paths[nPaths - 1];

@@ -105,7 +105,8 @@ typedef struct Builder {
 static bool isPartOfToken(MlirStringRef name) {
   if (memchr(name.data, '.', name.length) == NULL)
     return true;
-  return name.length > 5 && memcmp(name.data, "spmd.", 5) == 0 && !shardStringIs(name, "spmd.origin");
+  return name.length > 5 && memcmp(name.data, "spmd.", 5) == 0 &&
+         !shardStringIs(name, "spmd.origin");
 }
 
 static void pushAttributes(Builder *b, MlirOperation op) {
@@ -221,8 +222,8 @@ static bool isOneOf(MlirStringRef name, size_t count, const char *const *names) 
 
 /// A body that multiplies and accumulates over a reduced dimension, or a named op that does.
 static bool isContraction(MlirOperation op, MlirStringRef name) {
-  static const char *const named[] = {"matmul", "matvec", "vecmat", "mmt4d", "linalg.dot",
-                                      "linalg.contract", "conv", "fully_connected"};
+  static const char *const named[] = {"matmul",     "matvec",          "vecmat", "mmt4d",
+                                      "linalg.dot", "linalg.contract", "conv",   "fully_connected"};
   for (size_t i = 0; i < sizeof named / sizeof *named; ++i) {
     size_t length = strlen(named[i]);
     for (size_t at = 0; at + length <= name.length; ++at)
@@ -258,8 +259,8 @@ static bool isTensorConstantWithData(MlirOperation op, MlirStringRef name) {
          !(mlirAttributeIsADenseElements(value) && mlirDenseElementsAttrIsSplat(value));
 }
 
-/// Cheap and made of leaves alone. A chain of elementwise ops over an iota (a rotary table, a causal
-/// mask) is work and no leaf.
+/// Cheap and made of leaves alone. A chain of elementwise ops over an iota (a rotary table, a
+/// causal mask) is work and no leaf.
 static bool isLeaf(const Builder *b, MlirOperation op, MlirStringRef name) {
   for (size_t i = 0; i < b->nOperands; ++i) {
     int32_t node = b->graph->values[b->operands[i]].node;
@@ -269,9 +270,9 @@ static bool isLeaf(const Builder *b, MlirOperation op, MlirStringRef name) {
   if (mlirOperationGetNumResults(op) == 0)
     return false;
   static const char *const leaves[] = {
-      "arith.constant",   "tosa.const",          "tosa.const_shape", "tensor.empty",
-      "tensor.splat",     "tensor.expand_shape", "linalg.fill",      "tensor.collapse_shape",
-      "tensor.cast",      "tensor.from_elements", "linalg.index",    "shard.sharding"};
+      "arith.constant", "tosa.const",           "tosa.const_shape", "tensor.empty",
+      "tensor.splat",   "tensor.expand_shape",  "linalg.fill",      "tensor.collapse_shape",
+      "tensor.cast",    "tensor.from_elements", "linalg.index",     "shard.sharding"};
   if (isOneOf(name, sizeof leaves / sizeof *leaves, leaves))
     return true;
   if (shardStringIs(name, "linalg.generic")) // an iota, or a fill spelled out

@@ -23,8 +23,8 @@ typedef struct ShardLayerNode {
   MlirOperation op;
   ShardLayerNodeKind kind;
   bool contraction; // multiply-accumulate over a reduced dimension
-  /// Equal for two ops iff name, attributes, types, regions, and leaf operands with their values are
-  /// equal. Says nothing of the other operands.
+  /// Equal for two ops iff name, attributes, types, regions, and leaf operands with their values
+  /// are equal. Says nothing of the other operands.
   int32_t token;
   int32_t nOperands;
   const int32_t *operands; // value indices: operands, then values captured by regions in walk order
@@ -49,8 +49,9 @@ typedef struct ShardLayerGraph {
   int32_t nValues;
   ShardLayerValue *values; // arguments, then results in IR order
   int32_t nOrdered;
-  const int32_t *order; // nodes but leaves and sources, canonical: the terminator first, sources last
-  int32_t nCompute;     // nodes that may become part of a layer
+  const int32_t
+      *order;       // nodes but leaves and sources, canonical: the terminator first, sources last
+  int32_t nCompute; // nodes that may become part of a layer
 } ShardLayerGraph;
 
 /// Reads the body of `func` (one block). Calls that carry `fixedAttribute` are FIXED. Everything
@@ -59,7 +60,8 @@ ShardLayerGraph *shardLayerGraphCreate(MlirOperation func, const char *fixedAttr
                                        ShardArena *arena);
 
 /// For each node its class under `radius` rounds of refinement by what it is computed from: equal
-/// classes mean equal tokens for all producers up to that distance. Classes are dense from 0. [nNodes]
+/// classes mean equal tokens for all producers up to that distance. Classes are dense from 0.
+/// [nNodes]
 int32_t *shardLayerGraphColor(const ShardLayerGraph *graph, int32_t radius, int32_t *outCount,
                               ShardArena *arena);
 

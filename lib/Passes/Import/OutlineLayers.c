@@ -54,7 +54,7 @@ static void collectArguments(Outline *o) {
   int32_t *roles = SHARD_ARENA_ARRAY(arena, int32_t, nSlots);
   int32_t *slots = SHARD_ARENA_ARRAY(arena, int32_t, nSlots);
   bool *shared = SHARD_ARENA_ARRAY(arena, bool, nSlots);
-  int32_t *next = SHARD_ARENA_ARRAY(arena, int32_t, nSlots);         // same value in instance 0
+  int32_t *next = SHARD_ARENA_ARRAY(arena, int32_t, nSlots);          // same value in instance 0
   int32_t *first = SHARD_ARENA_ARRAY(arena, int32_t, graph->nValues); // argument + 1
   o->argumentOf = SHARD_ARENA_ARRAY(arena, int32_t *, o->set.nRoles);
   int32_t count = 0;
@@ -70,8 +70,7 @@ static void collectArguments(Outline *o) {
       int32_t a = first[v] - 1;
       for (; a >= 0; a = next[a]) {
         int32_t k = 1;
-        while (k < n && nodeOf(o, r, k)->operands[j] ==
-                            nodeOf(o, roles[a], k)->operands[slots[a]])
+        while (k < n && nodeOf(o, r, k)->operands[j] == nodeOf(o, roles[a], k)->operands[slots[a]])
           ++k;
         if (k == n)
           break;
@@ -156,8 +155,8 @@ static MlirValue cloneLeaf(Outline *o, MlirBlock block, int32_t value, ShardPoin
   if (at < 0) {
     MlirOperation clone = mlirOperationClone(node->op);
     ShardLayerOperand *slots = SHARD_ARENA_ARRAY(o->run->arena, ShardLayerOperand, node->nOperands);
-    int32_t nSlots = shardLayerCollectOperands(clone, mlirOperationGetBlock(node->op),
-                                               node->nOperands, slots);
+    int32_t nSlots =
+        shardLayerCollectOperands(clone, mlirOperationGetBlock(node->op), node->nOperands, slots);
     assert(nSlots == node->nOperands);
     (void)nSlots;
     for (int32_t j = 0; j < node->nOperands; ++j)
@@ -166,8 +165,8 @@ static MlirValue cloneLeaf(Outline *o, MlirBlock block, int32_t value, ShardPoin
           cloneLeaf(o, block, node->operands[j], leaves, clones, nClones, capacity));
     mlirBlockAppendOwnedOperation(block, clone);
     if (*nClones == *capacity)
-      *clones = shardArenaGrow(o->run->arena, *clones, *nClones, capacity, *nClones + 1,
-                               sizeof **clones);
+      *clones =
+          shardArenaGrow(o->run->arena, *clones, *nClones, capacity, *nClones + 1, sizeof **clones);
     at = (int64_t)*nClones;
     (*clones)[(*nClones)++] = clone;
     shardPointerMapSet(leaves, key, at);
@@ -229,9 +228,8 @@ static void createFunction(Outline *o) {
   o->name = chooseName(o->run, o->module);
   const ShardNamedAttribute attributes[] = {
       {"sym_name", mlirStringAttrGet(context, o->name)},
-      {"function_type",
-       mlirTypeAttrGet(mlirFunctionTypeGet(context, o->nArguments, types, o->nResults,
-                                           types + o->nArguments))},
+      {"function_type", mlirTypeAttrGet(mlirFunctionTypeGet(context, o->nArguments, types,
+                                                            o->nResults, types + o->nArguments))},
       {"sym_visibility", shardAttrString(context, "private")}};
   MlirOperation func = shardOpCreate((MlirBlock){NULL}, none, location, "func.func", 0, NULL, 0,
                                      NULL, 3, attributes, 1, &region);
@@ -262,13 +260,12 @@ static void createCall(Outline *o, int32_t instance, MlirOperation terminator) {
   }
   MlirType *types = SHARD_ARENA_ARRAY(arena, MlirType, o->nResults);
   for (int32_t i = 0; i < o->nResults; ++i)
-    types[i] = mlirValueGetType(mlirOperationGetResult(
-        nodeOf(o, o->resultRoles[i], instance)->op, o->resultNumbers[i]));
+    types[i] = mlirValueGetType(
+        mlirOperationGetResult(nodeOf(o, o->resultRoles[i], instance)->op, o->resultNumbers[i]));
   const ShardNamedAttribute attributes[] = {
       {"callee", mlirFlatSymbolRefAttrGet(context, o->name)},
       {LAYER_ATTRIBUTE, shardAttrI64(context, 0)}}; // numbered at the end
-  MlirLocation location =
-      mlirOperationGetLocation(nodeOf(o, o->set.nRoles - 1, instance)->op);
+  MlirLocation location = mlirOperationGetLocation(nodeOf(o, o->set.nRoles - 1, instance)->op);
   MlirOperation call = shardOpCreate(body, terminator, location, "func.call", o->nResults, types,
                                      o->nArguments, operands, 2, attributes, 0, NULL);
   for (int32_t i = 0; i < o->nResults; ++i)
@@ -459,9 +456,8 @@ static void numberLayers(ShardPassRun *run, MlirOperation entry) {
       if (old.length > 6 && memcmp(old.data, "layer ", 6) == 0)
         location = mlirLocationNameGetChildLoc(location);
     }
-    mlirOperationSetLocation(op, mlirLocationNameGet(run->context,
-                                                     mlirStringRefCreateFromCString(text),
-                                                     location));
+    mlirOperationSetLocation(
+        op, mlirLocationNameGet(run->context, mlirStringRefCreateFromCString(text), location));
     shardOpSetAttribute(op, LAYER_ATTRIBUTE, shardAttrI64(run->context, number++));
   }
 }
