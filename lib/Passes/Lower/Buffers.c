@@ -197,7 +197,7 @@ static MlirLogicalResult lowerOp(BufferLowering *state, MlirOperation op) {
     return mlirLogicalResultSuccess(); // the second walk
   if (shardStringIs(name, "linalg.generic")) {
     bury(state, op);
-    return shardIsContraction(op) ? shardEmitContraction(&state->buffers, op)
+    return shardIsContraction(op) ? shardEmitContraction(&state->buffers, op, state->workspace)
                                   : shardEmitGenericLoops(&state->buffers, op);
   }
   if (shardStringIs(name, "func.call")) {

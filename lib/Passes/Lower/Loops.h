@@ -25,9 +25,11 @@ MlirLogicalResult shardEmitGenericLoops(ShardBuffers *buffers, MlirOperation op)
 MlirLogicalResult shardEmitCopyLoops(ShardBuffers *buffers, MlirOperation before, MlirValue source,
                                      MlirValue destination);
 
-/// Contraction.c: products of two operands summed over some loops.
+/// Contraction.c: products of two operands summed over some loops, as shardPrepareContractions
+/// marked them.
 bool shardIsContraction(MlirOperation op);
-MlirLogicalResult shardEmitContraction(ShardBuffers *buffers, MlirOperation op);
+MlirLogicalResult shardEmitContraction(ShardBuffers *buffers, MlirOperation op,
+                                       MlirValue workspace);
 
 /// Scalars.c: assertions and elementary functions of a function.
 MlirLogicalResult shardLowerScalars(ShardLowering *lowering, MlirOperation func);

@@ -108,6 +108,16 @@ MlirType shardLLVMArrayOf(MlirType shaped, MlirType element);
 MlirLogicalResult shardProgramInfoCollect(ShardLowering *lowering);
 MlirLogicalResult shardLowerToDestinations(ShardLowering *lowering);
 MlirLogicalResult shardPrepareContractions(ShardLowering *lowering);
+/// Contractions taken out of the module while passes run that would fuse other ops into them.
+typedef struct ShardHidden {
+  size_t nOps;
+  MlirOperation *contractions, *calls;
+} ShardHidden;
+ShardHidden *shardHideContractions(ShardLowering *lowering);
+void shardShowContractions(ShardLowering *lowering, ShardHidden *hidden);
+/// Memory that a contraction needs; -1 after a diagnostic.
+int64_t shardContractionScratchBytes(ShardLowering *lowering, MlirOperation op);
+
 MlirLogicalResult shardPlanWorkspace(ShardLowering *lowering);
 MlirLogicalResult shardLowerBuffers(ShardLowering *lowering);
 MlirLogicalResult shardCreateEntries(ShardLowering *lowering);

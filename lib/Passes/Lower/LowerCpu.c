@@ -77,6 +77,10 @@ static MlirLogicalResult runLowerCpu(ShardPassRun *run) {
   STEP(runPipeline(&lowering, "func.func(convert-elementwise-to-linalg)"));
   STEP(shardLowerToDestinations(&lowering));
   STEP(shardPrepareContractions(&lowering));
+  ShardHidden *hidden = shardHideContractions(&lowering);
+  MlirLogicalResult fused = runPipeline(&lowering, "func.func(linalg-fuse-elementwise-ops)");
+  shardShowContractions(&lowering, hidden);
+  STEP(fused);
   STEP(runPipeline(&lowering, "func.func(eliminate-empty-tensors),one-shot-bufferize,"
                               "func.func(linalg-generalize-named-ops)"));
   STEP(shardPlanWorkspace(&lowering));

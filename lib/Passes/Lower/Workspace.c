@@ -1,6 +1,6 @@
 //===- Workspace.c - Every buffer an offset in the caller's memory -*- C -*-===//
-// Reads: memref.alloc, func.call with `spmd.workspace` (its callee needs memory), ops with
-// `spmd.scratch = bytes`. Writes: `spmd.offset` on them and `spmd.workspace = bytes` on functions.
+// Reads: memref.alloc, func.call with `spmd.workspace` (its callee needs memory), contractions (a
+// panel). Writes: `spmd.offset` on them and `spmd.workspace = bytes` on functions.
 // A buffer lives from its first to its last use, seen on the function's top-level ops and through
 // everything that may alias it; one that is made in a loop lives through the loop. Buffers that live
 // at the same time do not overlap; the largest is placed first, each at the lowest offset that fits
@@ -129,9 +129,12 @@ static Buffer *addBuffer(Plan *plan, MlirOperation op, int64_t size) {
 
 static MlirLogicalResult collectBuffer(void *user, MlirOperation op) {
   Plan *plan = user;
-  MlirAttribute scratch = shardOpGetAttribute(op, "spmd.scratch");
   int64_t size;
-  if (!mlirAttributeIsNull(scratch) && shardAttrGetI64(scratch, &size)) {
+  if (shardOpIs(op, "linalg.generic") &&
+      !mlirAttributeIsNull(shardOpGetAttribute(op, "spmd.contraction"))) {
+    size = shardContractionScratchBytes(plan->lowering, op);
+    if (size < 0)
+      return mlirLogicalResultFailure();
     addBuffer(plan, op, size);
   } else if (!mlirAttributeIsNull(shardOpGetAttribute(op, "spmd.workspace")) &&
              shardOpIs(op, "func.call")) {
