@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "Driver.h"
 
-#include "../common/InputFile.h"
 #include "../common/OutputFile.h"
 
 #include "shard/Emit.h"
@@ -20,9 +19,11 @@
 
 typedef struct Driver {
   const ShardOptOptions *options;
+  ShardInputFile *input; // null: not read yet
   MlirContext context;
   MlirModule module;
-  bool failed; // an error has been printed
+  bool failed;     // an error has been printed
+  bool notStopped; // nothing to go on from: the caller's business
   ShardReport *report;
   char *annotations; // text for --dump-annotations; null until the pass has run
   size_t nWarnings;
@@ -265,13 +266,24 @@ static bool checkOptions(Driver *driver) {
   return ok && (!options->dumpAnnotations || checkWritable(driver, options->dumpAnnotations));
 }
 
+static bool parseInput(Driver *driver) {
+  const char *path = driver->options->input;
+  if (driver->input) {
+    driver->module = shardModuleParse(
+        driver->context, mlirStringRefCreate(driver->input->bytes, driver->input->sizeBytes),
+        strcmp(path, "-") == 0 ? "<stdin>" : path);
+  } else {
+    shardOptWarnTerminal(path);
+    driver->module = shardModuleParseFile(driver->context, path);
+  }
+  return !mlirModuleIsNull(driver->module);
+}
+
 static bool run(Driver *driver) {
   const ShardOptOptions *options = driver->options;
   if (!checkOptions(driver))
     return false;
-  shardOptWarnTerminal(options->input);
-  driver->module = shardModuleParseFile(driver->context, options->input);
-  if (mlirModuleIsNull(driver->module))
+  if (!parseInput(driver))
     return false;
   MlirOperation op = mlirModuleGetOperation(driver->module);
   const char *stage = shardModuleGetStage(op);
@@ -302,6 +314,9 @@ static bool run(Driver *driver) {
     pipeline.userData = driver;
     if (mlirLogicalResultIsFailure(shardPipelineRun(op, &pipeline)))
       return false;
+  } else if (driver->input) { // it only looked stopped
+    driver->notStopped = true;
+    return true;
   } else if (!options->extractWeights) {
     return fail(driver, "'%s' is not sharded, and no --auto-shard=LIST says how",
                 options->input);
@@ -333,8 +348,9 @@ static bool run(Driver *driver) {
   return true;
 }
 
-int shardOptDrive(const ShardOptOptions *options) {
+int shardOptDrive(const ShardOptOptions *options, ShardInputFile *input) {
   Driver driver = {.options = options,
+                   .input = input,
                    .showsProgress = !options->quiet && isatty(STDERR_FILENO)};
   clock_gettime(CLOCK_MONOTONIC, &driver.start);
   driver.context = mlirContextCreateWithThreading(false);
@@ -359,15 +375,9 @@ int shardOptDrive(const ShardOptOptions *options) {
     mlirModuleDestroy(driver.module);
   mlirContextDestroy(driver.context);
 #endif
-  return ok ? 0 : 1;
+  return driver.notStopped ? -1 : ok ? 0 : 1;
 }
 
-bool shardOptInputIsStopped(const char *path) {
-  ShardInputFile file;
-  char message[16];
-  if (!shardInputFileRead(path, &file, message, sizeof message))
-    return false;
-  bool found = memmem(file.bytes, file.sizeBytes, "spmd.after", strlen("spmd.after")) != NULL;
-  shardInputFileRelease(&file);
-  return found;
+bool shardOptInputIsStopped(const ShardInputFile *input) {
+  return memmem(input->bytes, input->sizeBytes, "spmd.after", strlen("spmd.after")) != NULL;
 }

@@ -4,11 +4,14 @@
 
 #include "Options.h"
 
-/// Parses, shards and writes as the options say. Returns the exit status; 1 came with one error.
-int shardOptDrive(const ShardOptOptions *options);
+#include "../common/InputFile.h"
 
-/// Whether the input's bytes hold the mark of a stopped pipeline. Reads the file; false when it
-/// cannot be read. Not for standard input.
-bool shardOptInputIsStopped(const char *path);
+/// Parses, shards and writes as the options say. Returns the exit status; 1 came with one error.
+/// `input`: the input when it has been read before, else null; borrowed. With it -1 means that the
+/// module was stopped nowhere: nothing has been printed or written.
+int shardOptDrive(const ShardOptOptions *options, ShardInputFile *input);
+
+/// Whether the input's bytes hold the mark of a stopped pipeline.
+bool shardOptInputIsStopped(const ShardInputFile *input);
 
 #endif // SHARD_OPT_DRIVER_H

@@ -47,7 +47,7 @@ extern "C" int shardMlirOptCheck(int argc, char **argv) {
   return parse(argc, argv, registry, input, output);
 }
 
-extern "C" int shardMlirOptMain(int argc, char **argv) {
+extern "C" int shardMlirOptMain(int argc, char **argv, ShardInputFile *given) {
   mlir::DialectRegistry registry;
   std::string input, output;
   int status = parse(argc, argv, registry, input, output);
@@ -66,8 +66,11 @@ extern "C" int shardMlirOptMain(int argc, char **argv) {
   char message[512];
   ShardInputFile file;
   ShardOutputFile out;
-  shardOptWarnTerminal(input.c_str());
-  if (!shardInputFileRead(input.c_str(), &file, message, sizeof message) ||
+  if (given)
+    file = *given;
+  else
+    shardOptWarnTerminal(input.c_str());
+  if ((!given && !shardInputFileRead(input.c_str(), &file, message, sizeof message)) ||
       !shardOutputFileOpen(output.c_str(), &out, message, sizeof message)) {
     errs() << "shard-opt: error: " << message << '\n';
     return 1;

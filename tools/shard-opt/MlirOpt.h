@@ -6,9 +6,11 @@
 extern "C" {
 #endif
 
+struct ShardInputFile;
+
 /// mlir-opt with the passes of this project; inputs may be packed by gzip, the output appears only
-/// on success. Returns the exit status.
-int shardMlirOptMain(int argc, char **argv);
+/// on success. `input`: the input when it has been read before, else null. Returns the exit status.
+int shardMlirOptMain(int argc, char **argv, struct ShardInputFile *input);
 
 /// Whether the command line reads as mlir-opt's. If not, says why on stderr and returns the exit
 /// status, else -1. Not to be followed by shardMlirOptMain in one process.

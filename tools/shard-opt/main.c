@@ -24,7 +24,7 @@ static bool addPart(char **text, const char *name, const char *value) {
 }
 
 // The command line for mlir-opt's part. Its elements live until the end of the process.
-static int runMlirOpt(const ShardOptOptions *options, char **argv) {
+static int runMlirOpt(const ShardOptOptions *options, char **argv, ShardInputFile *input) {
   char *sharding = NULL;
   if (!addPart(&sharding, "degrees", options->degrees) ||
       !addPart(&sharding, "function", options->function) ||
@@ -71,7 +71,7 @@ static int runMlirOpt(const ShardOptOptions *options, char **argv) {
     line[n++] = (char *)"-o";
     line[n++] = (char *)options->output;
   }
-  int status = shardMlirOptMain(n, line);
+  int status = shardMlirOptMain(n, line, input);
   free(line);
   free(sharding);
   return status;
@@ -85,13 +85,25 @@ static int runTool(const ShardOptOptions *options, char **argv) {
   if (options->listPasses)
     return shardOptPrintPasses(), 0;
   if (options->nForeign)
-    return runMlirOpt(options, argv);
+    return runMlirOpt(options, argv, NULL);
   bool asksDriver = options->degrees || options->function || options->args ||
                     options->annotations || options->dims || options->resultsGiven ||
                     options->stopAfter || options->needsDriver;
-  if (asksDriver || (strcmp(options->input, "-") != 0 && shardOptInputIsStopped(options->input)))
-    return shardOptDrive(options);
-  return runMlirOpt(options, argv);
+  if (asksDriver)
+    return shardOptDrive(options, NULL);
+  // Nothing but files: a stopped run goes on, anything else is mlir-opt's round trip.
+  ShardInputFile input;
+  char message[512];
+  shardOptWarnTerminal(options->input);
+  if (!shardInputFileRead(options->input, &input, message, sizeof message)) {
+    fprintf(stderr, "shard-opt: error: %s\n", message);
+    return 1;
+  }
+  int status = shardOptInputIsStopped(&input) ? shardOptDrive(options, &input) : -1;
+  if (status < 0)
+    return runMlirOpt(options, argv, &input); // which releases the input
+  shardInputFileRelease(&input);
+  return status;
 }
 
 int main(int argc, char **argv) {

@@ -123,9 +123,12 @@ static MlirLogicalResult checkOptionsUsed(MlirOperation module, OptionValues *va
           NULL;
   for (intptr_t k = 0; k < values->count; ++k)
     if (!values->used[k])
-      return shardEmitError(module, "'%s' is for a pass that does not run here%s%s",
-                            values->names[k], first ? ": the module comes from after " : "",
-                            first ? shardPipelineGetPass(first - 1) : "");
+      return first ? shardEmitError(module,
+                                    "'%s' is for a pass that does not run here: the module comes "
+                                    "from after '%s'",
+                                    values->names[k], shardPipelineGetPass(first - 1))
+                   : shardEmitError(module, "no pass of the pipeline takes '%s'",
+                                    values->names[k]);
   return mlirLogicalResultSuccess();
 }
 
