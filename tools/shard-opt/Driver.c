@@ -296,7 +296,9 @@ static bool run(Driver *driver) {
   if (stage && options->dumpAnnotations && strcmp(stage, "shard-spmdize") == 0)
     keepAnnotations(driver, op);
 
-  bool runsPasses = options->degrees || stage;
+  bool marked = !mlirAttributeIsNull(
+      mlirOperationGetAttributeByName(op, mlirStringRefCreateFromCString("spmd.after")));
+  bool runsPasses = options->degrees || stage || marked;
   if (runsPasses) {
     ShardPipelineOptions pipeline = shardPipelineOptionsGetDefault();
     pipeline.degrees = options->degrees;
