@@ -250,6 +250,11 @@ static void writeStages(FILE *out, const ShardCount *count, ShardArena *arena) {
             bytesText((double)count->stages[i].weightBytesPerDevice, arena));
 }
 
+// Each boundary between stages has its own cause; on the screen they are one line.
+static const char *causeOf(const ShardCountSite *site) {
+  return strcmp(site->kind, "send") == 0 ? "values that later stages use" : site->cause;
+}
+
 // The collectives of one kind, cause and set of axes together.
 static void writeCauses(FILE *out, const ShardCount *count, ShardArena *arena) {
   bool *done = SHARD_ARENA_ARRAY(arena, bool, count->nSites);
@@ -266,7 +271,7 @@ static void writeCauses(FILE *out, const ShardCount *count, ShardArena *arena) {
     double bytes = 0;
     for (intptr_t k = i; k < count->nSites; ++k) {
       const ShardCountSite *site = &count->sites[k];
-      if (strcmp(site->kind, first->kind) != 0 || strcmp(site->cause, first->cause) != 0 ||
+      if (strcmp(site->kind, first->kind) != 0 || strcmp(causeOf(site), causeOf(first)) != 0 ||
           !mlirAttributeEqual(site->axes, first->axes))
         continue;
       done[k] = true;
@@ -274,7 +279,7 @@ static void writeCauses(FILE *out, const ShardCount *count, ShardArena *arena) {
       bytes += site->bytes * (double)site->nCalls;
     }
     fprintf(out, "  %-14s %-5s x %-5" PRId64 " %10s  %s\n", first->kind,
-            axesText(first->axes, arena), calls, bytesText(bytes, arena), first->cause);
+            axesText(first->axes, arena), calls, bytesText(bytes, arena), causeOf(first));
   }
 }
 
