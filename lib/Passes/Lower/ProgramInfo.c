@@ -18,12 +18,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// Distinct (argument, sharding) pairs, in order of their first use.
+/// Distinct (argument, sharding) pairs; in order of their first use until sortValues.
 typedef struct ValueList {
   ShardArena *arena;
   MlirAttribute *items;
   size_t nItems, capacity;
 } ValueList;
+
+static int64_t indexOf(MlirAttribute item) {
+  int64_t index = 0;
+  shardAttrGetI64(mlirDictionaryAttrGetElementByName(item, mlirStringRefCreateFromCString("index")),
+                  &index);
+  return index;
+}
+
+/// Sorts by the index in the original function. Returns, for each old position, the new one.
+static int32_t *sortValues(ValueList *list) {
+  int32_t *places = SHARD_ARENA_ARRAY(list->arena, int32_t, list->nItems);
+  MlirAttribute *sorted = SHARD_ARENA_ARRAY(list->arena, MlirAttribute, list->nItems);
+  for (size_t i = 0; i < list->nItems; ++i) {
+    int64_t index = indexOf(list->items[i]);
+    for (size_t k = 0; k < list->nItems; ++k) {
+      int64_t other = indexOf(list->items[k]);
+      places[i] += other < index || (other == index && k < i);
+    }
+    sorted[places[i]] = list->items[i];
+  }
+  list->items = sorted;
+  return places;
+}
 
 static int32_t addValue(ValueList *list, MlirAttribute item) {
   for (size_t i = 0; i < list->nItems; ++i)
@@ -288,6 +311,8 @@ MlirLogicalResult shardProgramInfoCollect(ShardLowering *lowering) {
 
   ValueList arguments = {.arena = arena}, results = {.arena = arena};
   MlirAttribute *stageAttributes = SHARD_ARENA_ARRAY(arena, MlirAttribute, nStages);
+  int32_t **allArguments = SHARD_ARENA_ARRAY(arena, int32_t *, nStages);
+  int32_t **allResults = SHARD_ARENA_ARRAY(arena, int32_t *, nStages);
   for (intptr_t s = 0; s < nStages; ++s) {
     MlirOperation func = stages[s];
     MlirBlock body = shardFuncGetBody(func);
@@ -310,10 +335,22 @@ MlirLogicalResult shardProgramInfoCollect(ShardLowering *lowering) {
                             shardFuncGetResultAttribute, "spmd.result", &results,
                             &resultIndices[i])))
         return mlirLogicalResultFailure();
+    allArguments[s] = argumentIndices;
+    allResults[s] = resultIndices;
+  }
+  int32_t *argumentPlaces = sortValues(&arguments), *resultPlaces = sortValues(&results);
+  for (intptr_t s = 0; s < nStages; ++s) {
+    MlirBlock body = shardFuncGetBody(stages[s]);
+    intptr_t nArguments = mlirBlockGetNumArguments(body);
+    intptr_t nResults = mlirOperationGetNumOperands(mlirBlockGetTerminator(body));
+    for (intptr_t i = 0; i < nArguments; ++i)
+      allArguments[s][i] = argumentPlaces[allArguments[s][i]];
+    for (intptr_t i = 0; i < nResults; ++i)
+      allResults[s][i] = resultPlaces[allResults[s][i]];
     MlirNamedAttribute entries[] = {
-        shardNamed(context, "function", shardOpGetAttribute(func, "sym_name")),
-        shardNamed(context, "arguments", mlirDenseI32ArrayGet(context, nArguments, argumentIndices)),
-        shardNamed(context, "results", mlirDenseI32ArrayGet(context, nResults, resultIndices))};
+        shardNamed(context, "function", shardOpGetAttribute(stages[s], "sym_name")),
+        shardNamed(context, "arguments", mlirDenseI32ArrayGet(context, nArguments, allArguments[s])),
+        shardNamed(context, "results", mlirDenseI32ArrayGet(context, nResults, allResults[s]))};
     stageAttributes[s] = mlirDictionaryAttrGet(context, 3, entries);
   }
 
