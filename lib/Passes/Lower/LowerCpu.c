@@ -55,6 +55,9 @@ static MlirLogicalResult runPipeline(ShardLowering *lowering, const char *passes
 static MlirLogicalResult runLowerCpu(ShardPassRun *run) {
   const LowerCpuOptions *options = run->options;
   MlirContext context = run->context;
+  if (!shardTargetIsKnown(options->mcpu))
+    return shardEmitError(run->op, "LLVM knows no CPU '%s' of this machine's architecture",
+                          options->mcpu);
   ShardLowering lowering = {
       .context = context,
       .module = run->op,

@@ -1,12 +1,14 @@
 //===- Target.c - The CPU that code is made for --------------------*- C -*-===//
 #include "Target.h"
 
+#include "CpuShim.h"
+
 #include "llvm-c/Core.h"
 #include "llvm-c/Target.h"
 
 #include <string.h>
 
-static bool isHost(const char *mcpu) { return !mcpu || !*mcpu || !strcmp(mcpu, "host"); }
+static bool isHost(const char *mcpu) { return !mcpu || !*mcpu || !strcmp(mcpu, "host") || !strcmp(mcpu, "native"); }
 
 static bool hasFeature(const char *features, const char *name) {
   size_t length = strlen(name);
@@ -35,9 +37,23 @@ ShardTarget shardTargetGet(const char *mcpu, int64_t vectorBits) {
   return target;
 }
 
+bool shardTargetIsKnown(const char *mcpu) {
+  if (isHost(mcpu))
+    return true;
+  LLVMInitializeNativeTarget();
+  char *triple = LLVMGetDefaultTargetTriple();
+  bool known = shardCpuIsKnown(triple, mcpu);
+  LLVMDisposeMessage(triple);
+  return known;
+}
+
 LLVMTargetMachineRef shardTargetMachineCreate(const char *mcpu, char **outMessage) {
   LLVMInitializeNativeTarget();
   LLVMInitializeNativeAsmPrinter();
+  if (!shardTargetIsKnown(mcpu)) {
+    *outMessage = LLVMCreateMessage("no CPU of this architecture has the name given for mcpu");
+    return NULL;
+  }
   char *triple = LLVMGetDefaultTargetTriple();
   LLVMTargetRef target;
   if (LLVMGetTargetFromTriple(triple, &target, outMessage)) {

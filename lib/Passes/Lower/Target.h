@@ -10,6 +10,9 @@
 /// when not 0. For a CPU other than this one LLVM's C API tells no features: 128 bits.
 ShardTarget shardTargetGet(const char *mcpu, int64_t vectorBits);
 
+/// Whether LLVM knows `mcpu` and it runs code of this machine's architecture.
+bool shardTargetIsKnown(const char *mcpu);
+
 /// A target machine for `mcpu`, position independent; null and a message (to be freed with
 /// LLVMDisposeMessage) when LLVM knows no such target.
 LLVMTargetMachineRef shardTargetMachineCreate(const char *mcpu, char **outMessage);
