@@ -40,6 +40,13 @@ typedef struct ShardPassesOption {
 /// Option `option` in [0, shardPassesGetOptionCount(index)) of pass `index`. Thread-safe.
 SHARD_EXPORTED ShardPassesOption shardPassesGetOption(intptr_t index, intptr_t option);
 
+/// The ops that have an entry in the table of dimension rules, in the table's order: how many, and of
+/// one its name ("linalg.matmul") and, in words, how its dimensions may be split. The texts are
+/// static. Thread-safe.
+SHARD_EXPORTED intptr_t shardOpsGetCount(void);
+SHARD_EXPORTED const char *shardOpsGetName(intptr_t index);
+SHARD_EXPORTED const char *shardOpsGetSummary(intptr_t index);
+
 /// Creates a pass for mlirPassManagerAddOwnedPass or mlirOpPassManagerAddOwnedPass.
 ///   argument  "shard-import"; borrowed until return.
 ///   options   "name=value name=value", in braces or not, may be empty; borrowed until return.

@@ -23,7 +23,8 @@ typedef enum OptionKind {
 typedef enum OptionId {
   ID_AUTO_SHARD, ID_FUNCTION, ID_ARGS, ID_ANNOTATIONS, ID_RESULTS, ID_DIM, ID_STOP_AFTER, ID_EMIT,
   ID_MCPU, ID_STAGE, ID_OUTPUT, ID_REPORT, ID_DUMP_ANNOTATIONS, ID_EXTRACT_WEIGHTS, ID_DEBUG_INFO,
-  ID_BYTECODE, ID_VERIFY_EACH, ID_QUIET, ID_LIST_PASSES, ID_VERSION, ID_HELP, nOptionIds
+  ID_BYTECODE, ID_VERIFY_EACH, ID_QUIET, ID_LIST_PASSES, ID_REFERENCE,
+  ID_VERSION, ID_HELP, nOptionIds
 } OptionId;
 
 // The one table: parsing, help and the nearest name of a misspelt option.
@@ -67,6 +68,8 @@ static const struct {
     [ID_QUIET] = {"quiet", OPTION_FLAG, NULL, NULL, "No summary, remarks or warnings", false},
     [ID_LIST_PASSES] = {"list-passes", OPTION_FLAG, NULL, NULL,
                         "The passes of this project and their options", false},
+    [ID_REFERENCE] = {"reference", OPTION_FLAG, NULL, NULL,
+                      "The reference page (options, passes, ops) as Markdown", false},
     [ID_VERSION] = {"version", OPTION_FLAG, NULL, NULL, "Versions of shard-opt and LLVM", false},
     [ID_HELP] = {"help", OPTION_FLAG, NULL, NULL,
                  "This text; --help-list gives all of mlir-opt's options, which work too", false},
@@ -200,6 +203,8 @@ static bool setValue(ShardOptOptions *options, int id, const char *value) {
     return options->quiet = true;
   case ID_LIST_PASSES:
     return options->listPasses = true;
+  case ID_REFERENCE:
+    return options->reference = true;
   case ID_VERSION:
     return options->version = true;
   case ID_HELP:
@@ -320,6 +325,50 @@ void shardOptPrintPasses(void) {
         printf(" (default: %s)", option.defaultText);
       putchar('\n');
     }
+  }
+}
+
+// A cell of a Markdown table: a bar would end it.
+static void printCell(const char *text) {
+  for (; *text; ++text)
+    printf(*text == '|' ? "\\|" : "%c", *text);
+}
+
+void shardOptPrintReference(void) {
+  printf("# Reference\n\nWritten by `shard-opt --reference` from the tables that the programs run on. "
+         "Do not edit.\n\n## Options of shard-opt\n\n| option | what it does |\n|---|---|\n");
+  for (int i = 0; i < nOptionIds; ++i) {
+    printf("| `%s%s%s", i == ID_OUTPUT ? "-" : "--", optionTable[i].name,
+           !optionTable[i].value ? "" : i == ID_OUTPUT ? " " : "=");
+    printCell(optionTable[i].value ? optionTable[i].value : "");
+    printf("` | ");
+    printCell(optionTable[i].help);
+    printf(" |\n");
+  }
+  printf("\n## Passes\n\nIn the order of `--auto-shard`; those that only check come last. Each runs alone on "
+         "a dump of the one before:\n`shard-opt --pass-pipeline='builtin.module(PASS{OPTION=VALUE})'`.\n");
+  for (intptr_t i = 0; i < shardPassesGetCount(); ++i) {
+    const char *anchor = shardPassesGetAnchor(i);
+    printf("\n### %s\n\n%s. Runs on `%s`.\n", shardPassesGetArgument(i), shardPassesGetSummary(i),
+           *anchor ? anchor : "any op");
+    if (shardPassesGetOptionCount(i) > 0)
+      printf("\n| option | type or range | default | what it does |\n|---|---|---|---|\n");
+    for (intptr_t k = 0; k < shardPassesGetOptionCount(i); ++k) {
+      ShardPassesOption option = shardPassesGetOption(i, k);
+      printf("| `%s` | ", option.name);
+      printCell(*option.range ? option.range : option.type);
+      printf(" | %s | ", option.defaultText);
+      printCell(option.help);
+      printf(" |\n");
+    }
+  }
+  printf("\n## Ops\n\nThe table of dimension rules. An op of the dialects func, linalg, tensor, arith, math, "
+         "tosa and scf that is not\nhere keeps its operands whole, with a remark; an op of another dialect is "
+         "refused.\n\n| op | how its dimensions may be split |\n|---|---|\n");
+  for (intptr_t i = 0; i < shardOpsGetCount(); ++i) {
+    printf("| `%s` | ", shardOpsGetName(i));
+    printCell(shardOpsGetSummary(i));
+    printf(" |\n");
   }
 }
 

@@ -32,7 +32,7 @@ typedef struct ShardOptOptions {
   int nForeign, nRest;
   char **rest;     // [nRest], owned; elements point into argv
   int degreesPlace; // how many of `rest` stand before --auto-shard
-  bool help, version, listPasses;
+  bool help, version, listPasses, reference;
   const char *needsDriver; // an option that mlir-opt's part cannot serve, as written; null: none
 } ShardOptOptions;
 
@@ -43,6 +43,7 @@ void shardOptOptionsRelease(ShardOptOptions *options);
 void shardOptPrintHelp(void);
 void shardOptPrintVersion(void);
 void shardOptPrintPasses(void);
+void shardOptPrintReference(void); // options, passes and ops as Markdown, from their tables
 /// One error for a text of LLVM's option parser ("shard-opt: Unknown command line argument ...").
 void shardOptPrintOptionError(const char *text);
 /// On a terminal, says that input is expected there when `input` is "-".

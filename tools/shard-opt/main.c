@@ -84,6 +84,8 @@ static int runTool(const ShardOptOptions *options, char **argv) {
     return shardOptPrintVersion(), 0;
   if (options->listPasses)
     return shardOptPrintPasses(), 0;
+  if (options->reference)
+    return shardOptPrintReference(), 0;
   if (options->nForeign)
     return runMlirOpt(options, argv, NULL);
   bool asksDriver = options->degrees || options->function || options->args ||

@@ -1,6 +1,7 @@
 //===- Passes.c - The passes, by name -----------------------------*- C -*-===//
 #include "shard/Passes.h"
 
+#include "../Analysis/Rules.h"
 #include "../Core/Registry.h"
 
 #include <stdio.h>
@@ -40,3 +41,7 @@ MlirPass shardPassesCreate(MlirStringRef argument, MlirStringRef options, char *
   }
   return shardPassCreate(info, options, message, messageBytes);
 }
+
+intptr_t shardOpsGetCount(void) { return shardOpEntryCount(); }
+const char *shardOpsGetName(intptr_t index) { return shardOpEntryName(index); }
+const char *shardOpsGetSummary(intptr_t index) { return shardOpEntrySummary(index); }
