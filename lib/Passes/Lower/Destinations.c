@@ -659,6 +659,24 @@ static MlirLogicalResult lowerCall(ShardLowering *lowering, MlirOperation op) {
   return mlirLogicalResultSuccess();
 }
 
+/// Makes what a loop yields the buffer that it came in: a buffer made in the body would be the same
+/// one at each step, and the step reads the last one's. Bufferization finds out what is in place.
+static MlirLogicalResult keepLoopBuffers(void *user, MlirOperation op) {
+  ShardLowering *lowering = user;
+  MlirBlock body = shardOpBody(op);
+  MlirOperation yield = mlirBlockGetTerminator(body);
+  ShardLowerBuilder b = shardLowerBuilderBefore(lowering, yield);
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(yield); ++i) {
+    MlirValue operands[] = {mlirOperationGetOperand(yield, i), mlirBlockGetArgument(body, i + 1)};
+    MlirType type = mlirValueGetType(operands[0]);
+    if (isTensor(type) && !mlirValueEqual(operands[0], operands[1]))
+      mlirOperationSetOperand(
+          yield, i,
+          shardMakeValue(&b, "bufferization.materialize_in_destination", type, 2, operands));
+  }
+  return mlirLogicalResultSuccess();
+}
+
 typedef struct Worklist {
   ShardArena *arena;
   MlirOperation *ops;
@@ -698,6 +716,7 @@ MlirLogicalResult shardLowerToDestinations(ShardLowering *lowering) {
                                        ? lowerCall(lowering, list.ops[i])
                                        : lowerCollective(lowering, list.ops[i])))
       return mlirLogicalResultFailure();
+  shardWalk(lowering->module, "scf.for", keepLoopBuffers, lowering);
   // The mesh has done its work.
   for (MlirOperation op = mlirBlockGetFirstOperation(top), next; !mlirOperationIsNull(op);
        op = next) {

@@ -1,0 +1,87 @@
+// RUN: shard-opt %s --split-input-file --verify-diagnostics --shard-lower-cpu
+
+shard.grid @mesh(shape = 2) {spmd.axes = ["tp"]}
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{a shift that is not cyclic has no lowering; expected 'rotate'}}
+  %0 = shard.shift %x on @mesh grid_axes = [0] shift_axis = 0 offset = 1 : tensor<4xf32> -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// Accepted: the same, cyclic.
+shard.grid @mesh(shape = 2) {spmd.axes = ["tp"]}
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = shard.shift %x on @mesh grid_axes = [0] shift_axis = 0 offset = 1 rotate : tensor<4xf32> -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+shard.grid @mesh(shape = 2) {spmd.axes = ["tp"]}
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{this reduction cannot be run; expected sum, max, min, product, bitwise_and or bitwise_or}}
+  %0 = shard.all_reduce %x on @mesh grid_axes = [0] reduction = average : tensor<4xf32> -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+// expected-error @below {{a second public function; expected one, or stages with 'spmd.stage'}}
+func.func @other(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @below {{'spmd.stage' is 1, expected 0: stages stand in order}}
+func.func @main_stage1(%x: tensor<4xf32>) -> tensor<4xf32> attributes {spmd.stage = 1 : i64} {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+shard.grid @mesh(shape = 2) {spmd.axes = ["tp"]}
+// expected-error @below {{'spmd.sharding' names 'dp', which the mesh has not}}
+func.func @main(%x: tensor<4xf32> {spmd.sharding = [["dp"]]}) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @below {{argument 0 has no static shape}}
+func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
+  return %x : tensor<?xf32>
+}
+
+// -----
+
+// expected-error @below {{argument 0 has an element type without a lowering}}
+func.func @main(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
+  return %x : tensor<4xcomplex<f32>>
+}
+
+// -----
+
+func.func private @again(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{a recursive call has no lowering}}
+  %0 = func.call @again(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = func.call @again(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+shard.grid @mesh(shape = 3) {spmd.axes = ["tp"]}
+func.func @main(%x: tensor<4x3xf32>) -> tensor<12x1xf32> {
+  // expected-error @below {{dimension 0 is 4, not a multiple of the group's 3}}
+  %0 = shard.all_to_all %x on @mesh grid_axes = [0] split_axis = 0 concat_axis = 1 : tensor<4x3xf32> -> tensor<?x?xf32>
+  %1 = tensor.cast %0 : tensor<?x?xf32> to tensor<12x1xf32>
+  return %1 : tensor<12x1xf32>
+}
