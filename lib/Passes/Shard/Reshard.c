@@ -63,6 +63,14 @@ static bool isWantedNext(const ShardSharding *now, const ShardSharding *target, 
   return false;
 }
 
+// A collective over several axes lists them in the mesh's order; others take several steps.
+static bool isInMeshOrder(const uint8_t *axes, int n) {
+  for (int k = 1; k < n; ++k)
+    if (axes[k] < axes[k - 1])
+      return false;
+  return true;
+}
+
 static Step nextStep(const ShardSharding *now, const ShardSharding *target) {
   Step step = {.kind = STEP_NONE};
   // Slice: local, and makes all that follows smaller.
@@ -99,7 +107,8 @@ static Step nextStep(const ShardSharding *now, const ShardSharding *target) {
       continue;
     for (int k = have->count; k < want->count; ++k) {
       uint8_t combiner = now->partial[want->axis[k]];
-      if (!combiner || (step.axes.count && combiner != step.combiner))
+      if (!combiner || (step.axes.count && combiner != step.combiner) ||
+          (step.axes.count && want->axis[k] < want->axis[k - 1]))
         break;
       step.combiner = combiner;
       step.axes.axis[step.axes.count++] = want->axis[k];
@@ -122,7 +131,8 @@ static Step nextStep(const ShardSharding *now, const ShardSharding *target) {
       for (int n = most < source->count ? most : source->count; n > 0; --n) {
         if (source->count - n < commonPrefix(source, &target->atoms[i]))
           continue;
-        if (memcmp(&source->axis[source->count - n], &want->axis[have->count], (size_t)n) != 0)
+        if (memcmp(&source->axis[source->count - n], &want->axis[have->count], (size_t)n) != 0 ||
+            !isInMeshOrder(&want->axis[have->count], n))
           continue;
         step.kind = STEP_ALL_TO_ALL;
         step.from = i;
@@ -156,7 +166,8 @@ static Step nextStep(const ShardSharding *now, const ShardSharding *target) {
         continue;
       // Down to what is right, or to an axis that an all-to-all can move.
       int from = have->count - 1;
-      while (from > keep && !isWantedNext(now, target, have->axis[from - 1]))
+      while (from > keep && have->axis[from - 1] < have->axis[from] &&
+             !isWantedNext(now, target, have->axis[from - 1]))
         --from;
       step.kind = STEP_ALL_GATHER;
       step.from = i;

@@ -72,3 +72,15 @@ func.func @once(%x: tensor<4x8xf32> {spmd.sharding = [["tp"], []]})
 // CHECK-NOT:     shard.all_gather
 // CHECK:         %[[S:.*]] = math.sin %[[G]] : tensor<4x8xf32>
 // CHECK:         return %[[G]], %[[S]]
+
+// -----
+
+// Axes that are not in the mesh's order take one gather each, minor first.
+shard.grid @mesh(shape = 2x4) {spmd.axes = ["dp", "tp"]}
+func.func @other_order(%x: tensor<8x3xf32> {spmd.sharding = [["tp", "dp"], []]})
+    -> (tensor<8x3xf32> {spmd.sharding = [[], []]}) {
+  return %x : tensor<8x3xf32>
+}
+// CHECK-LABEL: func.func @other_order(
+// CHECK:         %[[A:.*]] = shard.all_gather %{{.*}} on @mesh grid_axes = [0] gather_axis = 0 {{.*}} : tensor<1x3xf32> -> tensor<2x3xf32>
+// CHECK:         shard.all_gather %[[A]] on @mesh grid_axes = [1] gather_axis = 0 {{.*}} : tensor<2x3xf32> -> tensor<8x3xf32>
