@@ -13,130 +13,6 @@
 #include <string.h>
 
 //===----------------------------------------------------------------------===//
-// Constants
-//===----------------------------------------------------------------------===//
-
-static bool isDataConstant(MlirOperation op) {
-  if (!shardOpIs(op, "arith.constant"))
-    return false;
-  MlirAttribute value = shardOpGetAttribute(op, "value");
-  if (mlirAttributeIsADenseResourceElements(value))
-    return true;
-  return mlirAttributeIsADenseElements(value) && !shardConstantIsSplat(value) &&
-         mlirTypeIsARankedTensor(mlirAttributeGetType(value)) &&
-         shardTypeElementCount(mlirAttributeGetType(value)) > 0;
-}
-
-typedef struct ConstantList {
-  ShardArena *arena;
-  MlirOperation *ops;
-  size_t n, capacity;
-} ConstantList;
-
-static MlirLogicalResult collectConstant(void *user, MlirOperation op) {
-  ConstantList *list = user;
-  if (!isDataConstant(op))
-    return mlirLogicalResultSuccess();
-  list->ops = shardArenaGrow(list->arena, list->ops, list->n, &list->capacity, list->n + 1,
-                             sizeof(*list->ops));
-  list->ops[list->n++] = op;
-  return mlirLogicalResultSuccess();
-}
-
-/// Appends one argument for each distinct constant of the function, which goes. Elided resources
-/// are equal as attributes and yet different weights: each stays one of its own.
-static MlirAttribute *constantsToArguments(const ShardImport *import, MlirOperation func,
-                                           intptr_t *outCount) {
-  ConstantList list = {import->arena, NULL, 0, 0};
-  shardWalk(func, "arith.constant", collectConstant, &list);
-  MlirAttribute *values = SHARD_ARENA_ARRAY(import->arena, MlirAttribute, list.n + 1);
-  ShardPointerMap *known = shardPointerMapCreate(import->arena, list.n);
-  MlirBlock body = shardFuncGetBody(func);
-  intptr_t n = 0;
-  for (size_t i = 0; i < list.n; ++i) {
-    MlirAttribute value = shardOpGetAttribute(list.ops[i], "value");
-    MlirValue constant = mlirOperationGetResult(list.ops[i], 0);
-    int64_t at;
-    MlirValue argument;
-    const char *name = shardConstantName(value, import->arena);
-    bool elided = name && strcmp(name, "__elided__") == 0;
-    if (!elided && shardPointerMapGet(known, value.ptr, &at)) {
-      argument = mlirBlockGetArgument(body, at);
-    } else {
-      values[n++] = value;
-      argument = mlirBlockAddArgument(body, mlirValueGetType(constant),
-                                      mlirOperationGetLocation(list.ops[i]));
-      shardPointerMapSet(known, value.ptr, mlirBlockArgumentGetArgNumber(argument));
-    }
-    mlirValueReplaceAllUsesOfWith(constant, argument);
-    mlirOperationDestroy(list.ops[i]);
-  }
-  *outCount = n;
-  return values;
-}
-
-/// A list of argument attributes must stay as long as the arguments.
-static void padArgumentAttributes(const ShardImport *import, MlirOperation func) {
-  MlirAttribute list = shardOpGetAttribute(func, "arg_attrs");
-  intptr_t n = mlirBlockGetNumArguments(shardFuncGetBody(func));
-  if (mlirAttributeIsNull(list) || mlirArrayAttrGetNumElements(list) == n)
-    return;
-  MlirAttribute *entries = SHARD_ARENA_ARRAY(import->arena, MlirAttribute, n);
-  for (intptr_t i = 0; i < n; ++i)
-    entries[i] = i < mlirArrayAttrGetNumElements(list)
-                     ? mlirArrayAttrGetElement(list, i)
-                     : mlirDictionaryAttrGet(import->context, 0, NULL);
-  shardOpSetAttribute(func, "arg_attrs", mlirArrayAttrGet(import->context, n, entries));
-}
-
-typedef struct CallSites {
-  const ShardImport *import;
-  MlirStringRef callee;
-  intptr_t nValues;
-  const MlirAttribute *values;
-} CallSites;
-
-/// Gives a call the new operands: the same constants, in the caller, which is hoisted later.
-static MlirLogicalResult extendCall(void *user, MlirOperation op) {
-  const CallSites *sites = user;
-  if (!mlirStringRefEqual(mlirFlatSymbolRefAttrGetValue(shardOpGetAttribute(op, "callee")),
-                          sites->callee))
-    return mlirLogicalResultSuccess();
-  intptr_t n = mlirOperationGetNumOperands(op);
-  MlirValue *operands = SHARD_ARENA_ARRAY(sites->import->arena, MlirValue, n + sites->nValues);
-  for (intptr_t i = 0; i < n; ++i)
-    operands[i] = mlirOperationGetOperand(op, i);
-  for (intptr_t i = 0; i < sites->nValues; ++i) {
-    MlirType type = mlirAttributeGetType(sites->values[i]);
-    ShardNamedAttribute value = {"value", sites->values[i]};
-    operands[n + i] = mlirOperationGetResult(
-        shardOpCreate((MlirBlock){NULL}, op, mlirOperationGetLocation(op), "arith.constant", 1,
-                      &type, 0, NULL, 1, &value, 0, NULL),
-        0);
-  }
-  mlirOperationSetOperands(op, n + sites->nValues, operands);
-  return mlirLogicalResultSuccess();
-}
-
-/// Hoists the constants of private functions to their callers, callees first.
-static void hoistFromCallees(const ShardImport *import) {
-  for (intptr_t i = 0; i < import->nFunctions; ++i) {
-    MlirOperation func = import->calleesFirst[i];
-    if (mlirOperationEqual(func, import->entry))
-      continue;
-    CallSites sites = {import, mlirStringAttrGetValue(shardOpGetAttribute(func, "sym_name")), 0,
-                       NULL};
-    sites.values = constantsToArguments(import, func, &sites.nValues);
-    if (sites.nValues == 0)
-      continue;
-    padArgumentAttributes(import, func);
-    shardFuncUpdateType(func);
-    for (intptr_t k = 0; k < import->nFunctions; ++k)
-      shardWalk(import->functions[k], "func.call", extendCall, &sites);
-  }
-}
-
-//===----------------------------------------------------------------------===//
 // args.json
 //===----------------------------------------------------------------------===//
 
@@ -271,30 +147,6 @@ static MlirLogicalResult readArgsJson(const ShardImport *import, const char *pat
   return result;
 }
 
-static int compareStrings(const void *a, const void *b) {
-  return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/// Names for the constants: the resource's, or constant_N; made unlike all others.
-static const char **nameConstants(const ShardImport *import, intptr_t nModel,
-                                  const ArgumentFacts *facts, intptr_t n,
-                                  const MlirAttribute *values) {
-  const char **sorted = SHARD_ARENA_ARRAY(import->arena, const char *, nModel + 1);
-  for (intptr_t i = 0; i < nModel; ++i)
-    sorted[i] = facts[i].name;
-  qsort(sorted, (size_t)nModel, sizeof(*sorted), compareStrings);
-  const char **names = SHARD_ARENA_ARRAY(import->arena, const char *, n + 1);
-  for (intptr_t i = 0; i < n; ++i) {
-    const char *name = shardConstantName(values[i], import->arena);
-    if (!name || !name[0] || strcmp(name, "__elided__") == 0)
-      name = shardArenaFormat(import->arena, "constant_%td", i);
-    while (bsearch(&name, sorted, (size_t)nModel, sizeof(*sorted), compareStrings))
-      name = shardArenaFormat(import->arena, "%s_", name);
-    names[i] = name; // resources have keys of their own; constant_N has its number
-  }
-  return names;
-}
-
 static MlirLogicalResult checkConstant(const ShardImport *import, MlirAttribute value,
                                        const char *name, bool *outAbsent) {
   ShardConstantStatus status = shardConstantCheck(value);
@@ -355,10 +207,12 @@ MlirLogicalResult shardImportArguments(const ShardImport *import, const char *ar
         facts[i].role = isInput[i] ? "input" : "weight";
   }
 
-  hoistFromCallees(import);
   intptr_t nConstants;
-  MlirAttribute *values = constantsToArguments(import, import->entry, &nConstants);
-  const char **names = nameConstants(import, nModel, facts, nConstants, values);
+  MlirAttribute *values = shardHoistConstants(import, NULL, NULL, &nConstants);
+  const char **taken = SHARD_ARENA_ARRAY(import->arena, const char *, nModel + 1);
+  for (intptr_t i = 0; i < nModel; ++i)
+    taken[i] = facts[i].name;
+  const char **names = shardNameConstants(import, nModel, taken, nConstants, values);
   MlirAttribute old = shardOpGetAttribute(import->entry, "arg_attrs"), none = {NULL};
   MlirAttribute *entries = SHARD_ARENA_ARRAY(import->arena, MlirAttribute, nModel + nConstants + 1);
   for (intptr_t i = 0; i < nModel; ++i)
@@ -373,7 +227,6 @@ MlirLogicalResult shardImportArguments(const ShardImport *import, const char *ar
     entries[nModel + i] =
         argumentAttributes(import, none, nModel + i, &constant, values[i], absent);
   }
-  shardFuncUpdateType(import->entry);
   if (nModel + nConstants > 0)
     shardOpSetAttribute(import->entry, "arg_attrs",
                         mlirArrayAttrGet(import->context, nModel + nConstants, entries));

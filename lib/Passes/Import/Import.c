@@ -201,11 +201,16 @@ static void eraseUnreachable(const ShardImport *import) {
   }
 }
 
+MlirLogicalResult shardImportFindFunctions(ShardImport *import, const char *function) {
+  if (mlirLogicalResultIsFailure(findEntry(import, function)))
+    return mlirLogicalResultFailure();
+  return findReachable(import);
+}
+
 static MlirLogicalResult runImport(ShardPassRun *run) {
   const ImportOptions *options = run->options;
   ShardImport import = {.context = run->context, .module = run->op, .arena = run->arena};
-  if (mlirLogicalResultIsFailure(findEntry(&import, options->function)) ||
-      mlirLogicalResultIsFailure(findReachable(&import)) ||
+  if (mlirLogicalResultIsFailure(shardImportFindFunctions(&import, options->function)) ||
       mlirLogicalResultIsFailure(shardImportCheckOps(&import)))
     return mlirLogicalResultFailure();
   eraseUnreachable(&import);

@@ -56,6 +56,18 @@ MlirLogicalResult shardImportArguments(const ShardImport *import, const char *ar
 /// InferRoles.c: isInput[i] for each argument of the entry (FORMATS, Roles: defaults).
 void shardImportInferRoles(const ShardImport *import, intptr_t nArguments, bool *isInput);
 
+/// HoistConstants.c: data constants of all functions become arguments of the entry, appended in IR
+/// order, one for each distinct one; through calls where a private function has them. `wanted`
+/// (null: all) chooses. Returns their values, [*outCount].
+MlirAttribute *shardHoistConstants(const ShardImport *import,
+                                   bool (*wanted)(void *user, MlirOperation op), void *user,
+                                   intptr_t *outCount);
+/// Names for them: the key of a resource, or constant_N; unlike the names that are taken.
+const char **shardNameConstants(const ShardImport *import, intptr_t nTaken,
+                                const char *const *taken, intptr_t n, const MlirAttribute *values);
+/// Import.c: finds the entry (`function`, or "" for the one public function) and what it calls.
+MlirLogicalResult shardImportFindFunctions(ShardImport *import, const char *function);
+
 /// Small readers used by several steps.
 static inline int64_t shardArrayAttrAt(MlirAttribute attribute, intptr_t index) {
   return mlirDenseI64ArrayGetElement(attribute, index);
