@@ -355,13 +355,14 @@ int main(int argc, char **argv) {
   checkMemory(program, options.save != NULL, "the program");
 
   // What the original says about its arguments holds for every layout of it.
-  const Compiled *describes = original.distributions ? &original : &compiled;
+  const Compiled *describes = original.program ? &original : &compiled;
   ValueOptions valueOptions = {.dataFolder = options.data,
                                .seeded = options.seeded,
                                .seed = options.seed,
                                .wholeNumbers = options.integers,
                                .distributions = describes->distributions,
-                               .nDistributions = describes->nDistributions};
+                               .nDistributions = describes->nDistributions,
+                               .describing = describes->program};
   ValueSet values;
   valuesCreate(program, &valueOptions, &values);
   if (!options.quiet) {

@@ -162,10 +162,17 @@ static void readFile(const char *folder, const ShardArgsJson *json, const ShardA
   source->data = source->file.data;
 }
 
-static Distribution chooseByShape(const ShardProgramValue *value) {
+static const char *roleOf(const ShardProgram *program, const ShardProgramValue *value) {
+  for (int32_t i = 0; i < program->nArguments; ++i)
+    if (program->arguments[i].index == value->index)
+      return program->arguments[i].role;
+  return value->role;
+}
+
+static Distribution chooseByShape(const ShardProgramValue *value, const char *role) {
   if (!elementIsFloat(value->element))
     return (Distribution){.kind = DISTRIBUTION_MASK};
-  if (strcmp(value->role, "weight") != 0)
+  if (strcmp(role, "weight") != 0)
     return (Distribution){.kind = DISTRIBUTION_NORMAL, .deviation = 1};
   int64_t longest = 1, elements = 1;
   for (int32_t i = 0; i < value->rank; ++i) {
@@ -265,12 +272,13 @@ void valuesCreate(const ShardProgram *program, const ValueOptions *options, Valu
     source->whole = options->wholeNumbers;
     if ((size_t)value->index < options->nDistributions)
       source->distribution = options->distributions[value->index];
-    if (source->distribution.kind == DISTRIBUTION_NORMAL && strcmp(value->role, "weight") != 0) {
+    const char *role = roleOf(options->describing ? options->describing : program, value);
+    if (source->distribution.kind == DISTRIBUTION_NORMAL && strcmp(role, "weight") != 0) {
       source->distribution.mean = 0;
       source->distribution.deviation = source->distribution.spread;
     }
     if (source->distribution.kind == DISTRIBUTION_UNKNOWN)
-      source->distribution = chooseByShape(value);
+      source->distribution = chooseByShape(value, role);
     if (source->distribution.kind == DISTRIBUTION_INDEX && source->distribution.count < 1)
       source->distribution.count = 1;
     out->random = true;

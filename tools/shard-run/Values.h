@@ -33,6 +33,7 @@ typedef struct ValueOptions {
   bool wholeNumbers;
   const Distribution *distributions; // [nDistributions] by argument; may be null
   size_t nDistributions;
+  const ShardProgram *describing; // whose roles decide; null: the program's own
 } ValueOptions;
 
 /// Finds a source for every argument of `program`; stops with a message when there is none.

@@ -25,9 +25,9 @@ static int write(const char *folder, const char *name, const char *type, const c
 }
 
 int main(int argc, char **argv) {
-  float table[5][8] = {{0}};
+  float table[6][8] = {{0}};
   int64_t ids[64] = {0};
-  ids[37] = 5;
+  ids[37] = 6;
   if (argc != 2)
     return 1;
   char path[4096];
@@ -36,11 +36,11 @@ int main(int argc, char **argv) {
   if (!file)
     return 1;
   fputs(
-      "{\"args\": [{\"index\": 0, \"name\": \"table\", \"shape\": [5, 8], \"dtype\": \"float32\", "
+      "{\"args\": [{\"index\": 0, \"name\": \"table\", \"shape\": [6, 8], \"dtype\": \"float32\", "
       "\"role\": \"weight\", \"file\": \"arg000.npy\"},\n"
       "{\"index\": 1, \"name\": \"ids\", \"shape\": [64], \"dtype\": \"int64\", \"role\": "
       "\"input\", \"file\": \"arg001.npy\"}], \"results\": []}\n",
       file);
-  return fclose(file) || write(argv[1], "arg000.npy", "<f4", "(5, 8)", table, sizeof table) ||
+  return fclose(file) || write(argv[1], "arg000.npy", "<f4", "(6, 8)", table, sizeof table) ||
          write(argv[1], "arg001.npy", "<i8", "(64,)", ids, sizeof ids);
 }
