@@ -5,10 +5,12 @@
 #include "../common/OutputFile.h"
 
 #include "shard/Emit.h"
+#include "shard/Passes.h"
 #include "shard/Pipelines.h"
 #include "shard/Report.h"
 
 #include "mlir-c/IR.h"
+#include "mlir-c/Pass.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -279,6 +281,28 @@ static bool parseInput(Driver *driver) {
   return !mlirModuleIsNull(driver->module);
 }
 
+/// Takes the constants out of the program as it came, before any other pass.
+static bool extractWeights(Driver *driver, MlirOperation op) {
+  const ShardOptOptions *options = driver->options;
+  char quote = strchr(options->extractWeights, '"') ? '\'' : '"';
+  char *text, message[512];
+  if (asprintf(&text, "output=%c%s%c function=%s", quote, options->extractWeights, quote,
+               options->function ? options->function : "\"\"") < 0)
+    return fail(driver, "out of memory");
+  MlirPass pass = shardPassesCreate(mlirStringRefCreateFromCString("shard-extract-weights"),
+                                    mlirStringRefCreateFromCString(text), message,
+                                    sizeof message);
+  free(text);
+  if (!pass.ptr)
+    return fail(driver, "%s", message);
+  MlirPassManager manager = mlirPassManagerCreateOnOperation(
+      driver->context, mlirStringRefCreateFromCString("builtin.module"));
+  mlirPassManagerAddOwnedPass(manager, pass);
+  MlirLogicalResult result = mlirPassManagerRunOnOp(manager, op);
+  mlirPassManagerDestroy(manager);
+  return mlirLogicalResultIsSuccess(result);
+}
+
 static bool run(Driver *driver) {
   const ShardOptOptions *options = driver->options;
   if (!checkOptions(driver))
@@ -296,6 +320,8 @@ static bool run(Driver *driver) {
   if (stage && options->dumpAnnotations && strcmp(stage, "shard-spmdize") == 0)
     keepAnnotations(driver, op);
 
+  if (options->extractWeights && !extractWeights(driver, op))
+    return false;
   bool marked = !mlirAttributeIsNull(
       mlirOperationGetAttributeByName(op, mlirStringRefCreateFromCString("spmd.after")));
   bool runsPasses = options->degrees || stage || marked;

@@ -32,7 +32,7 @@ static MlirLogicalResult emitFileError(const ShardImport *import, const char *pa
       return shardEmitErrorAt(location, "%s", end + sizeof(mark) - 1);
     }
   }
-  return shardEmitError(import->module, "%s", message);
+  return shardEmitErrorAt(mlirLocationUnknownGet(import->context), "%s", message);
 }
 
 static bool elementIs(MlirType element, ShardNpyType type) {

@@ -227,7 +227,7 @@ static MlirLogicalResult writeArgsJson(const Extraction *extraction, const char 
   if (written)
     return mlirLogicalResultSuccess();
   unlink(temporary);
-  return shardEmitError(import->module, "%s: %s", path, strerror(error));
+  return shardEmitErrorAt(mlirLocationUnknownGet(import->context), "%s: %s", path, strerror(error));
 }
 
 /// All or nothing: what was written goes when a later file fails.
@@ -235,7 +235,8 @@ static MlirLogicalResult writeFolder(const Extraction *extraction) {
   const ShardImport *import = extraction->import;
   bool created = mkdir(extraction->output, 0777) == 0;
   if (!created && errno != EEXIST)
-    return shardEmitError(import->module, "%s: %s", extraction->output, strerror(errno));
+    return shardEmitErrorAt(mlirLocationUnknownGet(import->context), "%s: %s", extraction->output,
+                            strerror(errno));
   MlirLogicalResult result = mlirLogicalResultSuccess();
   intptr_t n = 0;
   char message[512];
@@ -249,7 +250,7 @@ static MlirLogicalResult writeFolder(const Extraction *extraction) {
     if (mlirLogicalResultIsSuccess(result) &&
         !shardNpyWriteFile(path, array.type, array.rank, array.shape, array.data, message,
                            sizeof(message)))
-      result = shardEmitError(import->module, "%s", message);
+      result = shardEmitErrorAt(mlirLocationUnknownGet(import->context), "%s", message);
     shardArenaDestroy(scratch);
   }
   if (mlirLogicalResultIsSuccess(result))
@@ -270,7 +271,7 @@ static MlirLogicalResult writeNpz(const Extraction *extraction) {
   char message[512];
   ShardNpzWriter *writer = shardNpzWriterCreate(extraction->output, message, sizeof(message));
   if (!writer)
-    return shardEmitError(import->module, "%s", message);
+    return shardEmitErrorAt(mlirLocationUnknownGet(import->context), "%s", message);
   for (intptr_t i = 0; i < extraction->nWeights; ++i) {
     ShardArena *scratch = shardArenaCreate();
     Array array;
@@ -278,7 +279,7 @@ static MlirLogicalResult writeNpz(const Extraction *extraction) {
     if (mlirLogicalResultIsSuccess(result) &&
         !shardNpzWriterAdd(writer, extraction->weights[i].name, array.type, array.rank, array.shape,
                            array.data, message, sizeof(message)))
-      result = shardEmitError(import->module, "%s", message);
+      result = shardEmitErrorAt(mlirLocationUnknownGet(import->context), "%s", message);
     shardArenaDestroy(scratch);
     if (mlirLogicalResultIsFailure(result)) {
       shardNpzWriterAbandon(writer);
@@ -286,7 +287,7 @@ static MlirLogicalResult writeNpz(const Extraction *extraction) {
     }
   }
   if (!shardNpzWriterFinish(writer, message, sizeof(message)))
-    return shardEmitError(import->module, "%s", message);
+    return shardEmitErrorAt(mlirLocationUnknownGet(import->context), "%s", message);
   return mlirLogicalResultSuccess();
 }
 
@@ -294,7 +295,8 @@ static MlirLogicalResult runExtractWeights(ShardPassRun *run) {
   const ExtractOptions *options = run->options;
   ShardImport import = {.context = run->context, .module = run->op, .arena = run->arena};
   if (!options->output[0])
-    return shardEmitError(run->op, "no output is given for the weights");
+    return shardEmitErrorAt(mlirLocationUnknownGet(run->context),
+                            "no output is given for the weights");
   if (mlirLogicalResultIsFailure(shardImportFindFunctions(&import, options->function)))
     return mlirLogicalResultFailure();
   Extraction extraction = {.import = &import, .output = options->output};

@@ -46,26 +46,27 @@ static MlirLogicalResult setOne(const ShardImport *import, int64_t **shapes, con
   int64_t dim, extent;
   if (!colon || !parseNumber(colon + 1, (size_t)(equals - colon - 1), &dim) ||
       !parseNumber(equals + 1, (size_t)(text + length - equals - 1), &extent))
-    return shardEmitError(import->module, "--dim: '%.*s' is not of the form ARG:D=N", shown, text);
+    return shardEmitErrorAt(mlirLocationUnknownGet(import->context),
+                            "--dim: '%.*s' is not of the form ARG:D=N", shown, text);
   size_t nameLength = (size_t)(colon - text);
   intptr_t argument = findArgument(import, text, nameLength);
   if (argument < 0)
-    return shardEmitError(import->module, "--dim: the entry has no argument '%.*s'",
-                          (int)nameLength, text);
+    return shardEmitErrorAt(mlirLocationUnknownGet(import->context),
+                            "--dim: the entry has no argument '%.*s'", (int)nameLength, text);
   MlirType type = mlirValueGetType(mlirBlockGetArgument(shardFuncGetBody(import->entry), argument));
   if (!mlirTypeIsARankedTensor(type) || dim >= mlirShapedTypeGetRank(type))
-    return shardEmitError(import->module, "--dim: argument %td has no dimension %lld", argument,
-                          (long long)dim);
+    return shardEmitErrorAt(mlirLocationUnknownGet(import->context),
+                            "--dim: argument %td has no dimension %lld", argument, (long long)dim);
   if (extent == 0)
-    return shardEmitError(import->module, "--dim: '%.*s' sets an extent of 0; at least 1 expected",
-                          shown, text);
+    return shardEmitErrorAt(mlirLocationUnknownGet(import->context),
+                            "--dim: '%.*s' sets an extent of 0; at least 1 expected", shown, text);
   if (!mlirShapedTypeIsDynamicDim(type, dim)) {
     if (mlirShapedTypeGetDimSize(type, dim) == extent)
       return mlirLogicalResultSuccess();
-    return shardEmitError(import->module,
-                          "--dim: dimension %lld of argument %td is %lld and cannot be set to %lld",
-                          (long long)dim, argument, (long long)mlirShapedTypeGetDimSize(type, dim),
-                          (long long)extent);
+    return shardEmitErrorAt(
+        mlirLocationUnknownGet(import->context),
+        "--dim: dimension %lld of argument %td is %lld and cannot be set to %lld", (long long)dim,
+        argument, (long long)mlirShapedTypeGetDimSize(type, dim), (long long)extent);
   }
   intptr_t rank = mlirShapedTypeGetRank(type);
   if (!shapes[argument]) {
