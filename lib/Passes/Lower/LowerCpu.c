@@ -81,7 +81,7 @@ static MlirLogicalResult runLowerCpu(ShardPassRun *run) {
   STEP(shardLowerToDestinations(&lowering));
   STEP(shardPrepareContractions(&lowering));
   ShardHidden *hidden = shardHideContractions(&lowering);
-  MlirLogicalResult fused = runPipeline(&lowering, "func.func(linalg-fuse-elementwise-ops)");
+  MlirLogicalResult fused = runPipeline(&lowering, "func.func(linalg-fuse-elementwise-ops,lower-affine)");
   shardShowContractions(&lowering, hidden);
   STEP(fused);
   STEP(runPipeline(&lowering, "func.func(eliminate-empty-tensors),one-shot-bufferize,"
