@@ -30,6 +30,7 @@ config.substitutions += [
     ("%models", os.path.join(config.shard_source_dir, "test", "Models")),
     ("%llvm-prefix", os.path.dirname(config.llvm_tools_dir)),
     ("%mlir-dir", config.mlir_dir),
+    ("%lit", os.path.join(config.llvm_tools_dir, "lit")),
     ("%sanitize-flags", "-fsanitize=" + config.sanitizers if config.sanitizers else ""),
     ("%cc", config.c_compiler),
     ("%cxx", config.cxx_compiler),
