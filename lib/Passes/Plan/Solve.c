@@ -222,11 +222,11 @@ static void forwardCall(Solver *s, Frame *frame, int32_t op) {
     arguments[rule->operands[p].operandIndex] = state == SHARD_STATE_PARTIAL ? SHARD_STATE_WHOLE : state;
   }
   ShardInstance *instance = solveFunction(s, rule->callee, arguments);
-  // Whole operands that the callee wants split are cut by the caller.
+  // What the callee would move before any use, the caller moves: once for all its calls.
   bool changed = false;
   for (int32_t p = 0; p < rule->nOperands; ++p) {
     int32_t i = rule->operands[p].operandIndex;
-    if (arguments[i] == SHARD_STATE_WHOLE && instance->wanted[i] >= 0)
+    if (instance->wanted[i] != FREE && !s->problem->weight[rule->operands[p].value])
       arguments[i] = instance->wanted[i], changed = true;
   }
   if (changed)
@@ -437,6 +437,8 @@ static bool sinkOp(const Solver *s, Frame *frame, int32_t op) {
   return true;
 }
 
+/// A split value that every use wants whole, or split otherwise, is computed so, when moving the
+/// operands costs less than moving the result (as much, for ops that only move data).
 static bool raiseOp(const Solver *s, Frame *frame, int32_t op) {
   const ShardOpRule *rule = &frame->info->ops[op];
   int32_t first = frame->table->first;
@@ -446,31 +448,31 @@ static bool raiseOp(const Solver *s, Frame *frame, int32_t op) {
       rule->factors[choice].kind != SHARD_FACTOR_PARALLEL)
     return false;
   int32_t value = rule->results[0].value;
-  if (instance->states[value - first] < 0 || commonDemand(s, frame, value - first) != SHARD_STATE_WHOLE)
+  int8_t state = instance->states[value - first], target = commonDemand(s, frame, value - first);
+  if (state < 0 || target == FREE || target == state || target == SHARD_STATE_PARTIAL)
+    return false;
+  int8_t next = target == SHARD_STATE_WHOLE ? SHARD_CHOICE_NONE : (int8_t)rule->results[0].factors[target];
+  if (target >= 0 && (next < 0 || rule->factors[next].kind != SHARD_FACTOR_PARALLEL ||
+                      !splittable(s, frame->function, op, next)))
     return false;
   ShardCost before = {0}, after = {0};
-  addEdgeCost(s, value, instance->states[value - first], SHARD_STATE_WHOLE, &before);
+  addEdgeCost(s, value, state, target, &before);
   for (int32_t p = 0; p < rule->nOperands; ++p) {
     int32_t v = rule->operands[p].value;
+    int8_t from = instance->states[v - first];
+    if (from == SHARD_STATE_PARTIAL)
+      return false;
     bool seen = false;
     for (int32_t q = 0; q < p; ++q)
       seen |= rule->operands[q].value == v;
-    if (seen)
-      continue;
-    int8_t state = instance->states[v - first];
-    if (state == SHARD_STATE_PARTIAL)
-      return false;
-    addEdgeCost(s, v, state, SHARD_STATE_WHOLE, &after);
-    if (state >= 0) { // other users that want it split are no reason; it is gathered once more
-      int8_t other = demandUnder(s->rules, first, instance->states, rule, choice, p);
-      (void)other;
-    }
+    if (!seen)
+      addEdgeCost(s, v, from, demandUnder(s->rules, first, instance->states, rule, next, p), &after);
   }
   int order = shardCostCompare(&after, &before);
   if (order > 0 || (order == 0 && !rule->movement))
     return false;
-  instance->choices[op] = SHARD_CHOICE_NONE;
-  instance->states[value - first] = SHARD_STATE_WHOLE;
+  instance->choices[op] = next;
+  instance->states[value - first] = target;
   return true;
 }
 
@@ -619,9 +621,9 @@ static ShardInstance *solveFunction(Solver *s, int32_t function, const int8_t *a
     instance->results[ret->operands[p].operandIndex] =
         operandDemand(s, instance, info->nOps - 1, p);
   for (int32_t i = 0; i < info->nArguments; ++i)
-    if (info->arguments[i] >= 0 && arguments[i] == SHARD_STATE_WHOLE) {
+    if (info->arguments[i] >= 0) {
       int8_t demand = commonDemand(s, &frame, info->arguments[i] - t->first);
-      if (demand >= 0)
+      if (demand >= SHARD_STATE_WHOLE && demand != arguments[i])
         instance->wanted[i] = demand;
     }
   s->instances = shardArenaGrow(s->arena, s->instances, (size_t)s->nInstances, &s->capacity,

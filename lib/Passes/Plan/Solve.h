@@ -33,7 +33,7 @@ typedef struct ShardInstance {
   int8_t *choices;         // [nOps]
   int32_t *callees;        // [nOps] instance of a call, else -1
   int8_t *results;         // [nResults] states handed to the caller
-  int8_t *wanted;          // [nArguments] what all users want of a whole argument
+  int8_t *wanted;          // [nArguments] what all uses want of an argument that is something else; -128
   ShardCost cost;          // of one call, callees included
 } ShardInstance;
 
