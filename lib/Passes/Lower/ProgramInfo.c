@@ -162,6 +162,8 @@ static MlirLogicalResult describeValue(ShardLowering *lowering, const ShardMesh 
   }
   starts[nDims] = nAxes;
   MlirAttribute data = mlirAttributeGetNull();
+  bool constant =
+      !mlirAttributeIsNull(value) || !mlirAttributeIsNull(get(func, position, "spmd.elided"));
   if (!mlirAttributeIsNull(value))
     data = makeDataGlobal(lowering, func, value);
   MlirNamedAttribute entries[] = {
@@ -173,7 +175,7 @@ static MlirLogicalResult describeValue(ShardLowering *lowering, const ShardMesh 
       shardNamed(context, "view", view),
       shardNamed(context, "axis_start", mlirDenseI32ArrayGet(context, nDims + 1, starts)),
       shardNamed(context, "axes", mlirDenseI32ArrayGet(context, nAxes, axes)),
-      shardNamed(context, "constant", shardAttrI64(context, !mlirAttributeIsNull(value))),
+      shardNamed(context, "constant", shardAttrI64(context, constant)),
       shardNamed(context, "data", data)};
   intptr_t n = sizeof(entries) / sizeof(entries[0]) - (mlirAttributeIsNull(data) ? 1 : 0);
   *outIndex = addValue(list, mlirDictionaryAttrGet(context, n, entries));
