@@ -353,30 +353,463 @@ static void emitPoint(Nest *nest, ShardLowerBuilder *b, const MlirValue *pointer
       shardMakeStore(b, yielded[i - nest->nInputs], places[i]);
 }
 
+//===----------------------------------------------------------------------===//
+// The innermost loop
+//===----------------------------------------------------------------------===//
+
+static MlirType vectorOf(MlirType element, int64_t width) {
+  return mlirVectorTypeGet(1, &width, element);
+}
+
+/// Ops of a body that exist on vectors, element by element.
+static bool opHasVectorForm(MlirOperation op) {
+  static const char *const math[] = {"absf",  "absi",  "ceil",     "copysign", "cos",   "erf",
+                                     "exp",   "exp2",  "floor",    "fma",      "log",   "log10",
+                                     "log1p", "log2",  "powf",     "round",    "rsqrt", "roundeven",
+                                     "sin",   "sqrt",  "tanh",     "trunc"};
+  if (mlirOperationGetNumRegions(op) || mlirOperationGetNumResults(op) != 1)
+    return false;
+  for (intptr_t i = -1; i < mlirOperationGetNumOperands(op); ++i) {
+    MlirValue value = i < 0 ? mlirOperationGetResult(op, 0) : mlirOperationGetOperand(op, i);
+    if (shardElementNumber(mlirValueGetType(value)) < 0)
+      return false;
+  }
+  MlirStringRef name = shardOpGetName(op);
+  if (name.length > 6 && !strncmp(name.data, "arith.", 6))
+    return true;
+  if (shardOpIs(op, "math.fpowi")) // by a constant; see lowerPower
+    return mlirValueIsAOpResult(mlirOperationGetOperand(op, 1)) &&
+           shardOpIs(mlirOpResultGetOwner(mlirOperationGetOperand(op, 1)), "arith.constant");
+  if (name.length < 6 || strncmp(name.data, "math.", 5))
+    return false;
+  for (size_t i = 0; i < sizeof(math) / sizeof(math[0]); ++i)
+    if (shardStringIs((MlirStringRef){name.data + 5, name.length - 5}, math[i])) {
+      // erf and tanh of f64 are libm's.
+      return !mlirTypeIsAF64(mlirValueGetType(mlirOperationGetOperand(op, 0))) ||
+             (strcmp(math[i], "erf") && strcmp(math[i], "tanh") && strcmp(math[i], "exp"));
+    }
+  return false;
+}
+
+/// The op that combines output `i` with what the step gives; null if it is none that may be
+/// reordered, or the output is used otherwise.
+static MlirOperation combinerOf(const Nest *nest, intptr_t i) {
+  static const char *const names[] = {"addf", "mulf", "maximumf", "minimumf", "maxnumf", "minnumf",
+                                      "addi", "muli", "andi",     "ori",      "xori",    "maxsi",
+                                      "minsi"};
+  MlirOperation none = {NULL};
+  MlirValue state = mlirBlockGetArgument(nest->body, nest->nInputs + i);
+  MlirValue yielded = mlirOperationGetOperand(mlirBlockGetTerminator(nest->body), i);
+  MlirOpOperand use = mlirValueGetFirstUse(state);
+  if (mlirOpOperandIsNull(use) || !mlirOpOperandIsNull(mlirOpOperandGetNextUse(use)) ||
+      !mlirValueIsAOpResult(yielded))
+    return none;
+  MlirOperation op = mlirOpOperandGetOwner(use);
+  if (!mlirOperationEqual(op, mlirOpResultGetOwner(yielded)))
+    return none;
+  // The combination itself is used by the yield alone.
+  MlirOpOperand result = mlirValueGetFirstUse(yielded);
+  if (!mlirOpOperandIsNull(mlirOpOperandGetNextUse(result)))
+    return none;
+  MlirStringRef name = shardOpGetName(op);
+  for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); ++k)
+    if (name.length > 6 && shardStringIs((MlirStringRef){name.data + 6, name.length - 6}, names[k]))
+      return op;
+  return none;
+}
+
+static MlirAttribute identityOf(MlirOperation combiner, MlirType type) {
+  MlirStringRef full = shardOpGetName(combiner);
+  MlirStringRef name = {full.data + 6, full.length - 6};
+  MlirContext context = mlirOperationGetContext(combiner);
+  if (mlirTypeIsAInteger(type)) {
+    unsigned width = mlirIntegerTypeGetWidth(type);
+    int64_t least = width >= 64 ? INT64_MIN : -((int64_t)1 << (width - 1));
+    int64_t value = shardStringIs(name, "muli")    ? 1
+                    : shardStringIs(name, "andi")  ? -1
+                    : shardStringIs(name, "maxsi") ? least
+                    : shardStringIs(name, "minsi") ? -(least + 1)
+                                                   : 0;
+    return mlirIntegerAttrGet(type, value);
+  }
+  double infinity = __builtin_inf();
+  double value = shardStringIs(name, "mulf") ? 1
+                 : shardStringIs(name, "maximumf") || shardStringIs(name, "maxnumf") ? -infinity
+                 : shardStringIs(name, "minimumf") || shardStringIs(name, "minnumf") ? infinity
+                                                                                     : -0.0;
+  return mlirFloatAttrDoubleGet(context, type, value);
+}
+
+/// combiner(left, right) on any vectors or scalars of its type.
+static MlirValue combine(ShardLowerBuilder *b, MlirOperation combiner, MlirValue left,
+                         MlirValue right) {
+  MlirOperation op = mlirOperationClone(combiner);
+  mlirOperationSetOperand(op, 0, left);
+  mlirOperationSetOperand(op, 1, right);
+  mlirValueSetType(mlirOperationGetResult(op, 0), mlirValueGetType(left));
+  allowReassociation(op);
+  if (mlirOperationIsNull(b->before))
+    mlirBlockAppendOwnedOperation(b->block, op);
+  else
+    mlirBlockInsertOwnedOperationBefore(b->block, b->before, op);
+  return mlirOperationGetResult(op, 0);
+}
+
+static MlirValue broadcast(ShardLowerBuilder *b, MlirValue scalar, int64_t width) {
+  return shardMakeValue(b, "vector.broadcast", vectorOf(mlirValueGetType(scalar), width), 1,
+                        &scalar);
+}
+
+/// `left` and `right` of `width` elements: elements from[0..n).
+static MlirValue shuffle(ShardLowerBuilder *b, MlirValue vector, int64_t n, int64_t first) {
+  int64_t mask[64];
+  for (int64_t i = 0; i < n; ++i)
+    mask[i] = first + i;
+  MlirValue operands[] = {vector, vector};
+  MlirType type = vectorOf(mlirShapedTypeGetElementType(mlirValueGetType(vector)), n);
+  ShardNamedAttribute attribute = {"mask", mlirDenseI64ArrayGet(b->lowering->context, n, mask)};
+  return mlirOperationGetResult(
+      shardMakeOp(b, "vector.shuffle", 1, &type, 2, operands, 1, &attribute), 0);
+}
+
+/// The combination of a vector's elements, by halves.
+static MlirValue reduceVector(ShardLowerBuilder *b, MlirOperation combiner, MlirValue vector,
+                              int64_t width) {
+  for (; width > 1; width /= 2)
+    vector = combine(b, combiner, shuffle(b, vector, width / 2, 0),
+                     shuffle(b, vector, width / 2, width / 2));
+  ShardNamedAttribute attribute = {
+      "static_position", mlirDenseI64ArrayGet(b->lowering->context, 1, (const int64_t[]){0})};
+  MlirType element = mlirShapedTypeGetElementType(mlirValueGetType(vector));
+  return mlirOperationGetResult(
+      shardMakeOp(b, "vector.extract", 1, &element, 1, &vector, 1, &attribute), 0);
+}
+
+static MlirValue loadVector(ShardLowerBuilder *b, MlirValue pointer, MlirType element,
+                            int64_t width) {
+  ShardLowering *lowering = b->lowering;
+  bool isIndex = mlirTypeIsAIndex(element), isBit = mlirTypeEqual(element, lowering->i1);
+  MlirType stored = isIndex ? lowering->i64 : isBit ? lowering->i8 : element;
+  MlirType type = vectorOf(stored, width);
+  ShardNamedAttribute alignment = {
+      "alignment", shardAttrI64(lowering->context, shardTypeElementBytes(stored))};
+  MlirValue value = mlirOperationGetResult(
+      shardMakeOp(b, "llvm.load", 1, &type, 1, &pointer, 1, &alignment), 0);
+  if (isIndex)
+    return shardMakeValue(b, "arith.index_cast", vectorOf(element, width), 1, &value);
+  if (isBit)
+    return shardMakeValue(b, "arith.trunci", vectorOf(element, width), 1, &value);
+  return value;
+}
+
+static void storeVector(ShardLowerBuilder *b, MlirValue value, MlirValue pointer, int64_t width) {
+  ShardLowering *lowering = b->lowering;
+  MlirType element = mlirShapedTypeGetElementType(mlirValueGetType(value));
+  if (mlirTypeIsAIndex(element)) {
+    value = shardMakeValue(b, "arith.index_cast", vectorOf(lowering->i64, width), 1, &value);
+    element = lowering->i64;
+  } else if (mlirTypeEqual(element, lowering->i1)) {
+    value = shardMakeValue(b, "arith.extui", vectorOf(lowering->i8, width), 1, &value);
+    element = lowering->i8;
+  }
+  MlirValue operands[] = {value, pointer};
+  ShardNamedAttribute alignment = {
+      "alignment", shardAttrI64(lowering->context, shardTypeElementBytes(element))};
+  shardMakeOp(b, "llvm.store", 0, NULL, 2, operands, 1, &alignment);
+}
+
+/// The body on vectors of `width` along the loop at `index`. Values that do not depend on that loop
+/// stay scalars until they meet a vector.
+static void emitVectorBody(Nest *nest, ShardLowerBuilder *b, intptr_t loop, int64_t width,
+                           MlirValue index, const MlirValue *arguments, MlirValue *yielded) {
+  ShardLowering *lowering = nest->lowering;
+  ShardPointerMap *map = shardPointerMapCreate(lowering->arena, 64);
+  size_t capacity = 0, nValues = 0;
+  MlirValue *values = NULL;
+#define REMEMBER(from, to)                                                                         \
+  do {                                                                                             \
+    values = shardArenaGrow(lowering->arena, values, nValues, &capacity, nValues + 1,              \
+                            sizeof(*values));                                                      \
+    values[nValues] = (to);                                                                        \
+    shardPointerMapSet(map, (from).ptr, (int64_t)nValues++);                                       \
+  } while (0)
+  for (intptr_t i = 0; i < nest->nOperands; ++i)
+    if (!mlirValueIsNull(arguments[i]))
+      REMEMBER(mlirBlockGetArgument(nest->body, i), arguments[i]);
+  for (MlirOperation op = mlirBlockGetFirstOperation(nest->body); !mlirOperationIsNull(op);
+       op = mlirOperationGetNextInBlock(op)) {
+    intptr_t n = mlirOperationGetNumOperands(op);
+    if (shardOpIs(op, "linalg.index")) {
+      int64_t dim;
+      shardAttrGetI64(shardOpGetAttribute(op, "dim"), &dim);
+      MlirValue at = dim == loop ? index : nest->indices[dim];
+      if (mlirValueIsNull(at))
+        at = shardMakeI64(b, 0);
+      MlirType type = lowering->index;
+      if (dim == loop) {
+        int64_t lanes[64];
+        for (int64_t i = 0; i < width; ++i)
+          lanes[i] = i;
+        MlirType vector = vectorOf(lowering->i64, width);
+        MlirValue parts[] = {
+            broadcast(b, at, width),
+            shardMakeConstant(b, vector, mlirDenseElementsAttrInt64Get(vector, width, lanes))};
+        at = shardMakeValue(b, "arith.addi", vector, 2, parts);
+        type = vectorOf(type, width);
+      }
+      MlirValue value = shardMakeIndexCast(b, at, type);
+      REMEMBER(mlirOperationGetResult(op, 0), value);
+      continue;
+    }
+    MlirValue operands[8];
+    bool anyVector = false;
+    for (intptr_t i = 0; i < n && i < 8; ++i) {
+      int64_t place;
+      operands[i] = mlirOperationGetOperand(op, i);
+      if (shardPointerMapGet(map, operands[i].ptr, &place))
+        operands[i] = values[place];
+      anyVector |= mlirTypeIsAVector(mlirValueGetType(operands[i]));
+    }
+    bool isYield = shardOpIs(op, "linalg.yield");
+    // The exponent of fpowi stays what it is: a constant.
+    intptr_t nVectors = shardOpIs(op, "math.fpowi") ? 1 : n;
+    for (intptr_t i = 0; i < nVectors; ++i)
+      if ((anyVector || isYield) && !mlirTypeIsAVector(mlirValueGetType(operands[i])))
+        operands[i] = broadcast(b, operands[i], width);
+    if (isYield) {
+      memcpy(yielded, operands, (size_t)n * sizeof(MlirValue));
+      break;
+    }
+    MlirOperation clone = mlirOperationClone(op);
+    for (intptr_t i = 0; i < n; ++i)
+      mlirOperationSetOperand(clone, i, operands[i]);
+    MlirValue result = mlirOperationGetResult(clone, 0);
+    if (anyVector)
+      mlirValueSetType(result, vectorOf(mlirValueGetType(result), width));
+    if (mlirOperationIsNull(b->before))
+      mlirBlockAppendOwnedOperation(b->block, clone);
+    else
+      mlirBlockInsertOwnedOperationBefore(b->block, b->before, clone);
+    REMEMBER(mlirOperationGetResult(op, 0), result);
+  }
+#undef REMEMBER
+}
+
+typedef struct Inner {
+  Nest *nest;
+  intptr_t loop;
+  int64_t size;
+  bool isReduction; // outputs stay in registers
+  intptr_t nOutputs;
+  MlirOperation combiners[8];
+} Inner;
+
+/// One step of vectors of `width` at `index`. For a reduction `state` is updated.
+static void emitVectorStep(Inner *inner, ShardLowerBuilder *b, int64_t width, MlirValue index,
+                           const MlirValue *pointers, MlirValue *state) {
+  Nest *nest = inner->nest;
+  MlirValue arguments[MAX_OPERANDS], places[MAX_OPERANDS], yielded[MAX_OPERANDS];
+  for (intptr_t i = 0; i < nest->nOperands; ++i) {
+    const Access *access = &nest->accesses[i];
+    bool isOutput = i >= nest->nInputs;
+    arguments[i] = (MlirValue){NULL};
+    if (isOutput && inner->isReduction) {
+      arguments[i] = state[i - nest->nInputs];
+      continue;
+    }
+    if (!access->isScalar)
+      places[i] = advance(b, access, pointers[i], inner->loop, index);
+    if (!valueIsUsed(mlirBlockGetArgument(nest->body, i)))
+      continue;
+    arguments[i] = access->isScalar                ? access->value
+                   : access->strides[inner->loop] ? loadVector(b, places[i], access->element, width)
+                                                  : shardMakeLoad(b, places[i], access->element);
+  }
+  emitVectorBody(nest, b, inner->loop, width, index, arguments, yielded);
+  for (intptr_t i = 0; i < inner->nOutputs; ++i)
+    if (inner->isReduction)
+      state[i] = yielded[i];
+    else
+      storeVector(b, yielded[i], places[nest->nInputs + i], width);
+}
+
+/// Steps [from, to) by `width` x `unroll`, each of the `unroll` parts with a state of its own.
+static void emitVectorLoop(Inner *inner, ShardLowerBuilder *b, int64_t from, int64_t to,
+                           int64_t width, int64_t unroll, const MlirValue *pointers,
+                           MlirValue *state) {
+  intptr_t nState = inner->isReduction ? inner->nOutputs * unroll : 0;
+  if (to - from == width * unroll) {
+    for (int64_t u = 0; u < unroll; ++u)
+      emitVectorStep(inner, b, width, shardMakeI64(b, from + u * width), pointers,
+                     state + u * inner->nOutputs);
+    return;
+  }
+  MlirOperation forOp = shardMakeFor(b, shardMakeI64(b, from), shardMakeI64(b, to),
+                                     shardMakeI64(b, width * unroll), nState, state);
+  MlirBlock body = shardOpBody(forOp);
+  ShardLowerBuilder in = shardLowerBuilderAtEnd(b->lowering, body, b->location);
+  MlirValue index = mlirBlockGetArgument(body, 0), inState[8] = {{NULL}};
+  for (intptr_t i = 0; i < nState; ++i)
+    inState[i] = mlirBlockGetArgument(body, 1 + i);
+  for (int64_t u = 0; u < unroll; ++u)
+    emitVectorStep(inner, &in, width,
+                   u ? shardMakeAdd(&in, index, shardMakeI64(&in, u * width)) : index, pointers,
+                   inState + u * inner->nOutputs);
+  shardMakeYield(&in, nState, inState);
+  for (intptr_t i = 0; i < nState; ++i)
+    state[i] = mlirOperationGetResult(forOp, i);
+}
+
+/// Steps [from, to) one by one.
+static void emitScalarLoop(Inner *inner, ShardLowerBuilder *b, int64_t from, int64_t to,
+                           const MlirValue *pointers, MlirValue *state) {
+  Nest *nest = inner->nest;
+  intptr_t nState = inner->isReduction ? inner->nOutputs : 0;
+  MlirOperation forOp = shardMakeFor(b, shardMakeI64(b, from), shardMakeI64(b, to),
+                                     shardMakeI64(b, 1), nState, state);
+  MlirBlock body = shardOpBody(forOp);
+  ShardLowerBuilder in = shardLowerBuilderAtEnd(b->lowering, body, b->location);
+  MlirValue index = mlirBlockGetArgument(body, 0);
+  nest->indices[inner->loop] = index;
+  MlirValue advanced[MAX_OPERANDS], inState[8] = {{NULL}}, yielded[MAX_OPERANDS];
+  for (intptr_t i = 0; i < nest->nOperands; ++i)
+    advanced[i] = advance(&in, &nest->accesses[i], pointers[i], inner->loop, index);
+  for (intptr_t i = 0; i < nState; ++i)
+    inState[i] = mlirBlockGetArgument(body, 1 + i);
+  emitPoint(nest, &in, advanced, inner->isReduction ? inState : NULL, yielded);
+  shardMakeYield(&in, nState, yielded);
+  nest->indices[inner->loop] = (MlirValue){NULL};
+  for (intptr_t i = 0; i < nState; ++i)
+    state[i] = mlirOperationGetResult(forOp, i);
+}
+
+/// Whether vectors along the loop are possible.
+static bool canUseVectors(Inner *inner) {
+  Nest *nest = inner->nest;
+  if (nest->isReduction[inner->loop] && !inner->isReduction)
+    return false;
+  for (intptr_t i = 0; i < nest->nOperands; ++i) {
+    const Access *access = &nest->accesses[i];
+    if (access->isScalar)
+      continue;
+    int64_t stride = access->strides[inner->loop];
+    bool isOutput = i >= nest->nInputs;
+    if (!access->isLinear || shardElementNumber(access->element) < 0 ||
+        (isOutput && !inner->isReduction ? stride != 1 : stride != 0 && stride != 1))
+      return false;
+  }
+  for (MlirOperation op = mlirBlockGetFirstOperation(nest->body); !mlirOperationIsNull(op);
+       op = mlirOperationGetNextInBlock(op))
+    if (!shardOpIs(op, "linalg.yield") && !shardOpIs(op, "linalg.index") && !opHasVectorForm(op))
+      return false;
+  if (inner->isReduction)
+    for (intptr_t i = 0; i < inner->nOutputs; ++i) {
+      inner->combiners[i] = combinerOf(nest, i);
+      if (mlirOperationIsNull(inner->combiners[i]))
+        return false;
+    }
+  return true;
+}
+
+static int64_t bodySize(const Nest *nest) {
+  int64_t n = 0;
+  for (MlirOperation op = mlirBlockGetFirstOperation(nest->body); !mlirOperationIsNull(op);
+       op = mlirOperationGetNextInBlock(op))
+    ++n;
+  return n;
+}
+
+/// Combines the vectors of `state` into the scalars.
+static void fold(Inner *inner, ShardLowerBuilder *b, int64_t width, int64_t unroll,
+                 MlirValue *state, MlirValue *scalars) {
+  for (intptr_t i = 0; i < inner->nOutputs; ++i) {
+    MlirValue vector = state[i];
+    for (int64_t u = 1; u < unroll; ++u)
+      vector = combine(b, inner->combiners[i], vector, state[u * inner->nOutputs + i]);
+    scalars[i] = combine(b, inner->combiners[i], scalars[i],
+                         reduceVector(b, inner->combiners[i], vector, width));
+  }
+}
+
+static void makeIdentities(Inner *inner, ShardLowerBuilder *b, int64_t width, int64_t unroll,
+                           MlirValue *state) {
+  for (int64_t u = 0; u < unroll; ++u)
+    for (intptr_t i = 0; i < inner->nOutputs; ++i) {
+      MlirType type = inner->nest->accesses[inner->nest->nInputs + i].element;
+      MlirType vector = vectorOf(type, width);
+      state[u * inner->nOutputs + i] = shardMakeConstant(
+          b, vector,
+          mlirDenseElementsAttrSplatGet(vector, identityOf(inner->combiners[i], type)));
+    }
+}
+
+static void emitInnermost(Nest *nest, ShardLowerBuilder *b, intptr_t level,
+                          const MlirValue *pointers) {
+  Inner inner = {.nest = nest,
+                 .loop = nest->loopOf[level],
+                 .size = nest->emittedSizes[level],
+                 .nOutputs = nest->nOperands - nest->nInputs};
+  inner.isReduction = nest->isReduction[inner.loop] && inner.nOutputs <= 8;
+  for (intptr_t i = nest->nInputs; i < nest->nOperands; ++i)
+    inner.isReduction &= !nest->accesses[i].isScalar && nest->accesses[i].isLinear &&
+                         nest->accesses[i].strides[inner.loop] == 0;
+  MlirValue scalars[8] = {{NULL}}, state[8];
+  if (inner.isReduction)
+    for (intptr_t i = 0; i < inner.nOutputs; ++i)
+      scalars[i] = shardMakeLoad(b, pointers[nest->nInputs + i],
+                                 nest->accesses[nest->nInputs + i].element);
+  int64_t at = 0;
+  if (canUseVectors(&inner)) {
+    int64_t widest = nest->lowering->target.vectorBytes / 4;
+    // A short reduction waits for its adder: several sums at once.
+    int64_t unroll =
+        inner.isReduction && inner.nOutputs <= 2 && bodySize(nest) <= 6 && inner.size >= 8 * widest
+            ? 4
+            : 1;
+    for (int64_t width = widest; width >= 4; width /= 2) {
+      int64_t part = width == widest ? unroll : 1;
+      int64_t to = at + (inner.size - at) / (width * part) * (width * part);
+      if (to == at) {
+        if (part > 1) {
+          unroll = 1;
+          width *= 2;
+        }
+        continue;
+      }
+      if (inner.isReduction)
+        makeIdentities(&inner, b, width, part, state);
+      emitVectorLoop(&inner, b, at, to, width, part, pointers, state);
+      if (inner.isReduction)
+        fold(&inner, b, width, part, state, scalars);
+      at = to;
+      if (part > 1) { // the rest, one vector at a time
+        unroll = 1;
+        width *= 2;
+      }
+    }
+  }
+  if (at < inner.size)
+    emitScalarLoop(&inner, b, at, inner.size, pointers, scalars);
+  if (inner.isReduction)
+    for (intptr_t i = 0; i < inner.nOutputs; ++i)
+      shardMakeStore(b, scalars[i], pointers[nest->nInputs + i]);
+}
+
 static void emitLevel(Nest *nest, ShardLowerBuilder *b, intptr_t level, const MlirValue *pointers) {
   ShardLowering *lowering = nest->lowering;
-  intptr_t nOutputs = nest->nOperands - nest->nInputs;
   MlirValue yielded[MAX_OPERANDS];
   if (level == nest->nEmitted) {
     emitPoint(nest, b, pointers, NULL, yielded);
     return;
   }
+  if (level + 1 == nest->nEmitted) {
+    emitInnermost(nest, b, level, pointers);
+    return;
+  }
   intptr_t loop = nest->loopOf[level];
-  bool innermost = level + 1 == nest->nEmitted;
-  bool inRegisters = innermost && nest->isReduction[loop] && nOutputs <= 8;
-  for (intptr_t i = nest->nInputs; i < nest->nOperands; ++i)
-    inRegisters &= !nest->accesses[i].isScalar && nest->accesses[i].isLinear &&
-                   nest->accesses[i].strides[loop] == 0;
-  MlirValue zero = shardMakeI64(b, 0), one = shardMakeI64(b, 1);
-  MlirValue count = shardMakeI64(b, nest->emittedSizes[level]);
-  MlirValue carried[8];
-  if (inRegisters)
-    for (intptr_t i = 0; i < nOutputs; ++i) {
-      const Access *access = &nest->accesses[nest->nInputs + i];
-      carried[i] = shardMakeLoad(b, pointers[nest->nInputs + i], access->element);
-    }
-  MlirOperation forOp =
-      shardMakeFor(b, zero, count, one, inRegisters ? nOutputs : 0, carried);
+  MlirOperation forOp = shardMakeFor(b, shardMakeI64(b, 0),
+                                     shardMakeI64(b, nest->emittedSizes[level]),
+                                     shardMakeI64(b, 1), 0, NULL);
   MlirBlock body = shardOpBody(forOp);
   ShardLowerBuilder inner = shardLowerBuilderAtEnd(lowering, body, b->location);
   MlirValue index = mlirBlockGetArgument(body, 0);
@@ -384,27 +817,9 @@ static void emitLevel(Nest *nest, ShardLowerBuilder *b, intptr_t level, const Ml
   MlirValue advanced[MAX_OPERANDS];
   for (intptr_t i = 0; i < nest->nOperands; ++i)
     advanced[i] = advance(&inner, &nest->accesses[i], pointers[i], loop, index);
-  if (!inRegisters) {
-    emitLevel(nest, &inner, level + 1, advanced);
-    shardMakeYield(&inner, 0, NULL);
-    nest->indices[loop] = (MlirValue){NULL};
-    return;
-  }
-  MlirValue state[8] = {{NULL}};
-  for (intptr_t i = 0; i < nOutputs; ++i)
-    state[i] = mlirBlockGetArgument(body, 1 + i);
-  emitPoint(nest, &inner, advanced, state, yielded);
-  for (intptr_t i = 0; i < nOutputs; ++i)
-    if (mlirValueIsAOpResult(yielded[i])) {
-      MlirOperation combiner = mlirOpResultGetOwner(yielded[i]);
-      for (intptr_t k = 0; k < mlirOperationGetNumOperands(combiner); ++k)
-        if (mlirValueEqual(mlirOperationGetOperand(combiner, k), state[i]))
-          allowReassociation(combiner);
-    }
-  shardMakeYield(&inner, nOutputs, yielded);
+  emitLevel(nest, &inner, level + 1, advanced);
+  shardMakeYield(&inner, 0, NULL);
   nest->indices[loop] = (MlirValue){NULL};
-  for (intptr_t i = 0; i < nOutputs; ++i)
-    shardMakeStore(b, mlirOperationGetResult(forOp, i), pointers[nest->nInputs + i]);
 }
 
 MlirLogicalResult shardEmitGenericLoops(ShardBuffers *buffers, MlirOperation op) {

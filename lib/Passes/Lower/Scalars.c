@@ -177,13 +177,81 @@ static const struct {
                      {"math.tanh", "shard_tanh_f32", tanhText},
                      {"math.erf", "shard_erf_f32", erfText}};
 
+static MlirType elementOf(MlirType type) {
+  return mlirTypeIsAVector(type) ? mlirShapedTypeGetElementType(type) : type;
+}
+
+/// `type` with another element type: a scalar or a vector.
+static MlirType withElement(MlirType type, MlirType element) {
+  if (!mlirTypeIsAVector(type))
+    return element;
+  int64_t width = mlirShapedTypeGetDimSize(type, 0);
+  return mlirVectorTypeGet(1, &width, element);
+}
+
+static MlirValue constantFloat(ShardLowerBuilder *b, MlirType type, double value) {
+  MlirAttribute attribute = mlirFloatAttrDoubleGet(b->lowering->context, elementOf(type), value);
+  return shardMakeConstant(
+      b, type,
+      mlirTypeIsAVector(type) ? mlirDenseElementsAttrSplatGet(type, attribute) : attribute);
+}
+
+/// The text of a function of f32 for vectors of `width`; `name` gets the suffix _vN.
+static char *vectorText(ShardArena *arena, const char *text, const char *name, int64_t width) {
+  size_t capacity = 0, n = 0;
+  char *out = NULL;
+  size_t nameLength = strlen(name);
+  bool inSelect = false; // whose condition is a vector too, and must then be named
+#define PUT(string, length)                                                                        \
+  do {                                                                                             \
+    out = shardArenaGrow(arena, out, n, &capacity, n + (length) + 1, 1);                           \
+    memcpy(out + n, (string), (length));                                                           \
+    n += (length);                                                                                 \
+    out[n] = 0;                                                                                    \
+  } while (0)
+  for (const char *p = text; *p;) {
+    char piece[64];
+    int length = 0;
+    if (!strncmp(p, name, nameLength)) {
+      length = snprintf(piece, sizeof(piece), "%s_v%" PRId64, name, width);
+      p += nameLength;
+    } else if ((!strncmp(p, "f32", 3) || !strncmp(p, "i32", 3)) && p[-1] == ' ') {
+      char condition[32] = "";
+      if (inSelect)
+        snprintf(condition, sizeof(condition), "vector<%" PRId64 "xi1>, ", width);
+      inSelect = false;
+      length = snprintf(piece, sizeof(piece), "%svector<%" PRId64 "x%.3s>", condition, width, p);
+      p += 3;
+    } else if (!strncmp(p, "arith.constant ", 15)) {
+      size_t value = strcspn(p + 15, " ");
+      length = snprintf(piece, sizeof(piece), "arith.constant dense<%.*s>", (int)value, p + 15);
+      p += 15 + value;
+    }
+    inSelect |= !strncmp(p, "arith.select", 12);
+    if (length) {
+      PUT(piece, (size_t)length);
+    } else {
+      PUT(p, 1);
+      ++p;
+    }
+  }
+#undef PUT
+  return out;
+}
+
 static MlirValue callFunction(ShardLowerBuilder *b, size_t function, MlirValue operand) {
-  const char *callee = functionTable[function].callee;
+  const char *callee = functionTable[function].callee, *text = functionTable[function].text;
+  MlirType type = mlirValueGetType(operand);
+  ShardArena *arena = b->lowering->arena;
+  if (mlirTypeIsAVector(type)) {
+    int64_t width = mlirShapedTypeGetDimSize(type, 0);
+    text = vectorText(arena, text, callee, width);
+    callee = shardArenaFormat(arena, "%s_v%" PRId64, callee, width);
+  }
   if (mlirOperationIsNull(shardModuleLookup(b->lowering->module,
                                             mlirStringRefCreateFromCString(callee))))
-    shardParseIntoModule(b->lowering, functionTable[function].text);
-  return mlirOperationGetResult(
-      shardMakeRuntimeCall(b, callee, 1, &b->lowering->f32, 1, &operand), 0);
+    shardParseIntoModule(b->lowering, text);
+  return mlirOperationGetResult(shardMakeRuntimeCall(b, callee, 1, &type, 1, &operand), 0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -278,7 +346,7 @@ static void lowerPower(ShardLowering *lowering, MlirOperation op) {
   MlirValue result;
   if (getConstant(mlirOperationGetOperand(op, 1), &exponent) && exponent >= -64 &&
       exponent <= 64) {
-    MlirValue one = shardMakeConstant(&b, type, mlirFloatAttrDoubleGet(lowering->context, type, 1));
+    MlirValue one = constantFloat(&b, type, 1);
     MlirValue square = base;
     result = (MlirValue){NULL};
     for (int64_t rest = exponent < 0 ? -exponent : exponent; rest; rest >>= 1) {
@@ -294,15 +362,21 @@ static void lowerPower(ShardLowering *lowering, MlirOperation op) {
   } else {
     // In double, where every exponent that matters is exact.
     MlirValue power = mlirOperationGetOperand(op, 1);
-    power = shardMakeValue(&b, "arith.sitofp", lowering->f64, 1, &power);
-    if (!mlirTypeIsAF64(type))
-      base = shardMakeValue(&b, "arith.extf", lowering->f64, 1, &base);
+    power = shardMakeValue(&b, "arith.sitofp", withElement(mlirValueGetType(power), lowering->f64), 1,
+                           &power);
+    if (!mlirTypeIsAF64(elementOf(type)))
+      base = shardMakeValue(&b, "arith.extf", withElement(type, lowering->f64), 1, &base);
     result = buildBinary(&b, "math.powf", base, power);
-    if (!mlirTypeIsAF64(type))
+    if (!mlirTypeIsAF64(elementOf(type)))
       result = shardMakeValue(&b, "arith.truncf", type, 1, &result);
   }
   mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), result);
   mlirOperationDestroy(op);
+}
+
+static bool isNarrowFloat(MlirType type) {
+  type = elementOf(type);
+  return mlirTypeIsABF16(type) || mlirTypeIsAF16(type);
 }
 
 /// An op on f16 or bf16 as the same op on f32. Returns the new op.
@@ -312,15 +386,16 @@ static MlirOperation widen(ShardLowering *lowering, MlirOperation op) {
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); ++i) {
     MlirValue operand = mlirOperationGetOperand(op, i);
     MlirType type = mlirValueGetType(operand);
-    if (mlirTypeIsABF16(type) || mlirTypeIsAF16(type))
-      mlirOperationSetOperand(clone, i,
-                              shardMakeValue(&b, "arith.extf", lowering->f32, 1, &operand));
+    if (isNarrowFloat(type))
+      mlirOperationSetOperand(
+          clone, i,
+          shardMakeValue(&b, "arith.extf", withElement(type, lowering->f32), 1, &operand));
   }
   mlirBlockInsertOwnedOperationBefore(b.block, op, clone);
   MlirValue result = mlirOperationGetResult(clone, 0);
   MlirType type = mlirValueGetType(result);
-  if (mlirTypeIsABF16(type) || mlirTypeIsAF16(type)) {
-    mlirValueSetType(result, lowering->f32);
+  if (isNarrowFloat(type)) {
+    mlirValueSetType(result, withElement(type, lowering->f32));
     MlirValue narrow = shardMakeValue(&b, "arith.truncf", type, 1, &result);
     mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), narrow);
   } else {
@@ -329,8 +404,6 @@ static MlirOperation widen(ShardLowering *lowering, MlirOperation op) {
   mlirOperationDestroy(op);
   return clone;
 }
-
-static bool isNarrowFloat(MlirType type) { return mlirTypeIsABF16(type) || mlirTypeIsAF16(type); }
 
 static MlirLogicalResult lowerScalar(ShardLowering *lowering, MlirOperation func,
                                      MlirOperation op) {
@@ -363,7 +436,7 @@ static MlirLogicalResult lowerScalar(ShardLowering *lowering, MlirOperation func
     if (!shardStringIs(name, functionTable[i].op))
       continue;
     MlirValue operand = mlirOperationGetOperand(op, 0);
-    if (!mlirTypeIsAF32(mlirValueGetType(operand)))
+    if (!mlirTypeIsAF32(elementOf(mlirValueGetType(operand))))
       break; // f64: libm
     ShardLowerBuilder b = shardLowerBuilderBefore(lowering, op);
     mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), callFunction(&b, i, operand));
