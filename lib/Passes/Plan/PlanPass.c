@@ -191,7 +191,7 @@ static void writeStages(ShardPassRun *run, const ShardModel *model, const ShardU
   int32_t *stages = SHARD_ARENA_ARRAY(run->arena, int32_t, units->nUnits);
   shardPartitionUnits(units->nUnits, units->costs, (int32_t)pp, stages, run->arena);
   for (int32_t o = 0; o < info->nOps; ++o)
-    if (units->unitOf[o] >= 0)
+    if (pp > 1 && units->unitOf[o] >= 0)
       shardOpSetAttribute(info->ops[o].op, "spmd.stage", shardAttrI64(run->context, stages[units->unitOf[o]]));
   // The plan itself, for the report: units and costs of each stage.
   MlirAttribute *entries = SHARD_ARENA_ARRAY(run->arena, MlirAttribute, (size_t)pp);
@@ -268,8 +268,7 @@ static MlirLogicalResult runPlan(ShardPassRun *run) {
   if (mlirLogicalResultIsFailure(writeArguments(run, model, &mesh, tensor, firstTensor)))
     return mlirLogicalResultFailure();
   shardOpSetAttribute(run->op, "spmd.results", shardAttrString(run->context, options->results));
-  if (degrees.pp > 1)
-    writeStages(run, model, units, degrees.pp);
+  writeStages(run, model, units, degrees.pp);
   shardMeshWrite(run->op, &mesh);
   return mlirLogicalResultSuccess();
 }

@@ -193,7 +193,7 @@ static void addEdgeCost(const Solver *s, int32_t value, int8_t from, int8_t to, 
 static bool splittable(const Solver *s, int32_t function, int32_t op, int32_t factor) {
   const ShardOpRule *rule = &s->rules->functions[function].ops[op];
   const ShardFactor *f = &rule->factors[factor];
-  if (f->kind == SHARD_FACTOR_WHOLE)
+  if (f->kind == SHARD_FACTOR_WHOLE || factor > INT8_MAX) // choices are int8_t; loops come first
     return false;
   int64_t used = s->problem->used[function][s->tables[function].offsets[op] + factor];
   return f->size % (used * s->problem->size) == 0;
