@@ -8,7 +8,9 @@
 
 #include <string.h>
 
-static bool isHost(const char *mcpu) { return !mcpu || !*mcpu || !strcmp(mcpu, "host") || !strcmp(mcpu, "native"); }
+static bool isHost(const char *mcpu) {
+  return !mcpu || !*mcpu || !strcmp(mcpu, "host") || !strcmp(mcpu, "native");
+}
 
 static bool hasFeature(const char *features, const char *name) {
   size_t length = strlen(name);
