@@ -235,7 +235,10 @@ static MlirLogicalResult runRange(MlirOperation module, const ShardPipelineOptio
 }
 
 MlirLogicalResult shardPipelineRun(MlirOperation module, const ShardPipelineOptions *options) {
-  assert(options->structBytes == sizeof(ShardPipelineOptions));
+  if (options->structBytes != sizeof(ShardPipelineOptions))
+    return shardEmitError(module, "structBytes is %zu; this library expects %zu, from "
+                                  "shardPipelineOptionsGetDefault",
+                          options->structBytes, sizeof(ShardPipelineOptions));
   if (!shardOpIs(module, "builtin.module"))
     return shardEmitError(module, "expected a builtin.module");
   intptr_t first = 0, end = 0;
