@@ -405,12 +405,39 @@ static MlirOperation widen(ShardLowering *lowering, MlirOperation op) {
   return clone;
 }
 
+/// Conversions between f16 or bf16 and anything but f32, in two steps: one step is a call into
+/// compiler-rt or libgcc, which a process need not have. Returns whether `op` was one.
+static bool convertThroughF32(ShardLowering *lowering, MlirOperation op) {
+  bool narrows = shardOpIs(op, "arith.truncf") || shardOpIs(op, "arith.sitofp") ||
+                 shardOpIs(op, "arith.uitofp");
+  bool widens = shardOpIs(op, "arith.extf") || shardOpIs(op, "arith.fptosi") ||
+                shardOpIs(op, "arith.fptoui");
+  if (!narrows && !widens)
+    return false;
+  MlirValue operand = mlirOperationGetOperand(op, 0);
+  MlirType from = mlirValueGetType(operand), to = mlirValueGetType(mlirOperationGetResult(op, 0));
+  if (!isNarrowFloat(narrows ? to : from) || mlirTypeIsAF32(elementOf(narrows ? from : to)))
+    return false;
+  MlirStringRef text = shardOpGetName(op);
+  char name[32];
+  snprintf(name, sizeof(name), "%.*s", (int)text.length, text.data);
+  ShardLowerBuilder b = shardLowerBuilderBefore(lowering, op);
+  MlirType middle = withElement(to, lowering->f32);
+  MlirValue value = shardMakeValue(&b, narrows ? name : "arith.extf", middle, 1, &operand);
+  value = shardMakeValue(&b, narrows ? "arith.truncf" : name, to, 1, &value);
+  mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), value);
+  mlirOperationDestroy(op);
+  return true;
+}
+
 static MlirLogicalResult lowerScalar(ShardLowering *lowering, MlirOperation func,
                                      MlirOperation op) {
   if (shardOpIs(op, "cf.assert")) {
     lowerAssert(lowering, func, op);
     return mlirLogicalResultSuccess();
   }
+  if (convertThroughF32(lowering, op))
+    return mlirLogicalResultSuccess();
   static const char *const arithmetic[] = {"arith.addf", "arith.subf", "arith.mulf", "arith.divf",
                                            "arith.negf", "arith.remf", "arith.maximumf",
                                            "arith.minimumf", "arith.maxnumf", "arith.minnumf",
