@@ -121,7 +121,12 @@ static const char tanhText[] =
     "  %d = arith.divf %p, %q : f32\n"
     "  %m = math.absf %x : f32\n"
     "  %isTiny = arith.cmpf olt, %m, %tiny : f32\n"
-    "  %y = arith.select %isTiny, %x, %d : f32\n"
+    "  %w = arith.select %isTiny, %x, %d : f32\n"
+    "  %saturates = arith.constant 9.01 : f32\n"
+    "  %one = arith.constant 1.0 : f32\n"
+    "  %isBig = arith.cmpf oge, %m, %saturates : f32\n"
+    "  %sign = math.copysign %one, %x : f32\n"
+    "  %y = arith.select %isBig, %sign, %w : f32\n"
     "  func.return %y : f32\n"
     "}\n";
 
@@ -167,7 +172,12 @@ static const char erfText[] =
     "  %t2 = arith.addf %s2, %b2 fastmath<contract> : f32\n"
     "  %s3 = arith.mulf %z, %t2 fastmath<contract> : f32\n"
     "  %q = arith.addf %s3, %b0 fastmath<contract> : f32\n"
-    "  %y = arith.divf %p, %q : f32\n"
+    "  %w = arith.divf %p, %q : f32\n"
+    "  %one = arith.constant 1.0 : f32\n"
+    "  %m = math.absf %x : f32\n"
+    "  %isBig = arith.cmpf oge, %m, %high : f32\n"
+    "  %sign = math.copysign %one, %x : f32\n"
+    "  %y = arith.select %isBig, %sign, %w : f32\n"
     "  func.return %y : f32\n"
     "}\n";
 
