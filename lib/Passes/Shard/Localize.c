@@ -340,10 +340,11 @@ MlirValue shardBuildGetVersion(ShardBuild *build, int32_t value, const ShardShar
   if (!build->versions[value] && (!build->fetch || !build->fetch(build, value, consumer)))
     return none;
   const ShardVersion *best = NULL;
-  double bestCost = 0;
+  ShardReshardCost bestCost = {0};
   for (const ShardVersion *v = build->versions[value]; v; v = v->next) {
-    double cost = shardReshardCost(build->spmd, value, v->sharding, sharding);
-    if (!best || cost < bestCost) {
+    ShardReshardCost cost = shardReshardFindCost(build->spmd, value, v->sharding, sharding);
+    if (!best || cost.sent < bestCost.sent ||
+        (cost.sent == bestCost.sent && cost.nCollectives < bestCost.nCollectives)) {
       best = v;
       bestCost = cost;
     }

@@ -1,10 +1,9 @@
 //===- Reshard.c - From one placement of a value to another -------*- C -*-===//
-// One step at a time, the cheapest kind first: slice, reduce-scatter, all-to-all, all-reduce,
-// all-gather; each step makes the two placements more alike. A step on an atom that is not the major
-// part of its dimension sees the tensor expanded to atoms, as in Rink et al., Memory-efficient array
-// redistribution through portable collective communication (2021).
+// Emits the steps of a route (Route.h). A step on an atom that is not the major part of its dimension
+// sees the tensor expanded, so that the atom heads a dimension of its own.
 //===----------------------------------------------------------------------===//
 
+#include "Route.h"
 #include "Spmd.h"
 
 #include "mlir-c/BuiltinAttributes.h"
@@ -13,189 +12,6 @@
 #include <assert.h>
 #include <string.h>
 
-typedef enum StepKind {
-  STEP_NONE,
-  STEP_SLICE,
-  STEP_ENTER_ONCE,
-  STEP_REDUCE_SCATTER,
-  STEP_ALL_TO_ALL,
-  STEP_ALL_REDUCE,
-  STEP_ALL_GATHER
-} StepKind;
-
-typedef struct Step {
-  StepKind kind;
-  int32_t from, to; // atoms: gathered, cut
-  ShardAxisList axes;
-  ShardCombiner combiner;
-} Step;
-
-//===----------------------------------------------------------------------===//
-// Planning
-//===----------------------------------------------------------------------===//
-
-static bool isSplitOver(const ShardSharding *sharding, uint8_t axis) {
-  for (int32_t i = 0; i < sharding->nAtoms; ++i)
-    for (int k = 0; k < sharding->atoms[i].count; ++k)
-      if (sharding->atoms[i].axis[k] == axis)
-        return true;
-  return false;
-}
-
-static int commonPrefix(const ShardAxisList *a, const ShardAxisList *b) {
-  int n = 0;
-  while (n < a->count && n < b->count && a->axis[n] == b->axis[n])
-    ++n;
-  return n;
-}
-
-static bool isPrefix(const ShardAxisList *a, const ShardAxisList *of) {
-  return commonPrefix(a, of) == a->count;
-}
-
-// Whether some atom's next wanted axis is `axis`: an all-to-all can bring it there.
-static bool isWantedNext(const ShardSharding *now, const ShardSharding *target, uint8_t axis) {
-  for (int32_t i = 0; i < now->nAtoms; ++i)
-    if (isPrefix(&now->atoms[i], &target->atoms[i]) &&
-        now->atoms[i].count < target->atoms[i].count &&
-        target->atoms[i].axis[now->atoms[i].count] == axis)
-      return true;
-  return false;
-}
-
-// A collective over several axes lists them in the mesh's order; others take several steps.
-static bool isInMeshOrder(const uint8_t *axes, int n) {
-  for (int k = 1; k < n; ++k)
-    if (axes[k] < axes[k - 1])
-      return false;
-  return true;
-}
-
-static Step nextStep(const ShardSharding *now, const ShardSharding *target) {
-  Step step = {.kind = STEP_NONE};
-  // Slice: local, and makes all that follows smaller.
-  for (int32_t i = 0; i < now->nAtoms; ++i) {
-    const ShardAxisList *have = &now->atoms[i], *want = &target->atoms[i];
-    if (!isPrefix(have, want))
-      continue;
-    for (int k = have->count; k < want->count; ++k) {
-      uint8_t axis = want->axis[k];
-      if (isSplitOver(now, axis) || now->partial[axis])
-        break;
-      step.axes.axis[step.axes.count++] = axis;
-    }
-    if (step.axes.count) {
-      step.kind = STEP_SLICE;
-      step.to = i;
-      return step;
-    }
-  }
-  for (int axis = 0; axis < SHARD_MAX_AXES; ++axis) {
-    if (!target->partial[axis] || now->partial[axis] || isSplitOver(now, (uint8_t)axis))
-      continue;
-    if (step.axes.count && target->partial[axis] != step.combiner)
-      continue;
-    step.kind = STEP_ENTER_ONCE;
-    step.combiner = target->partial[axis];
-    step.axes.axis[step.axes.count++] = (uint8_t)axis;
-  }
-  if (step.kind)
-    return step;
-  for (int32_t i = 0; i < now->nAtoms; ++i) {
-    const ShardAxisList *have = &now->atoms[i], *want = &target->atoms[i];
-    if (!isPrefix(have, want))
-      continue;
-    for (int k = have->count; k < want->count; ++k) {
-      uint8_t combiner = now->partial[want->axis[k]];
-      if (!combiner || (step.axes.count && combiner != step.combiner) ||
-          (step.axes.count && want->axis[k] < want->axis[k - 1]))
-        break;
-      step.combiner = combiner;
-      step.axes.axis[step.axes.count++] = want->axis[k];
-    }
-    if (step.axes.count) {
-      step.kind = STEP_REDUCE_SCATTER;
-      step.to = i;
-      return step;
-    }
-  }
-  for (int32_t i = 0; i < now->nAtoms; ++i)
-    for (int32_t j = 0; j < now->nAtoms; ++j) {
-      const ShardAxisList *source = &now->atoms[i], *have = &now->atoms[j],
-                          *want = &target->atoms[j];
-      if (i == j || !source->count || !isPrefix(have, want) || have->count == want->count ||
-          commonPrefix(source, &target->atoms[i]) == source->count)
-        continue;
-      // The longest tail of `source` that is what `want` goes on with.
-      int most = want->count - have->count;
-      for (int n = most < source->count ? most : source->count; n > 0; --n) {
-        if (source->count - n < commonPrefix(source, &target->atoms[i]))
-          continue;
-        if (memcmp(&source->axis[source->count - n], &want->axis[have->count], (size_t)n) != 0 ||
-            !isInMeshOrder(&want->axis[have->count], n))
-          continue;
-        step.kind = STEP_ALL_TO_ALL;
-        step.from = i;
-        step.to = j;
-        step.axes.count = (uint8_t)n;
-        memcpy(step.axes.axis, &want->axis[have->count], (size_t)n);
-        return step;
-      }
-    }
-  for (int pass = 0; pass < 2; ++pass) {
-    for (int axis = 0; axis < SHARD_MAX_AXES; ++axis) {
-      if (!now->partial[axis] || now->partial[axis] == target->partial[axis])
-        continue;
-      // Sums that can still be scattered later wait, unless nothing else is left.
-      if (pass == 0 && isSplitOver(target, (uint8_t)axis))
-        continue;
-      if (step.axes.count && now->partial[axis] != step.combiner)
-        continue;
-      step.kind = STEP_ALL_REDUCE;
-      step.combiner = now->partial[axis];
-      step.axes.axis[step.axes.count++] = (uint8_t)axis;
-    }
-    if (step.kind)
-      return step;
-    if (pass == 1)
-      break;
-    for (int32_t i = 0; i < now->nAtoms; ++i) {
-      const ShardAxisList *have = &now->atoms[i];
-      int keep = commonPrefix(have, &target->atoms[i]);
-      if (keep == have->count)
-        continue;
-      // Down to what is right, or to an axis that an all-to-all can move.
-      int from = have->count - 1;
-      while (from > keep && have->axis[from - 1] < have->axis[from] &&
-             !isWantedNext(now, target, have->axis[from - 1]))
-        --from;
-      step.kind = STEP_ALL_GATHER;
-      step.from = i;
-      step.axes.count = (uint8_t)(have->count - from);
-      memcpy(step.axes.axis, &have->axis[from], step.axes.count);
-      return step;
-    }
-  }
-  return step;
-}
-
-static void applyStep(ShardSharding *now, const Step *step) {
-  if (step->kind == STEP_ALL_TO_ALL || step->kind == STEP_ALL_GATHER)
-    now->atoms[step->from].count -= step->axes.count;
-  if (step->kind == STEP_ALL_TO_ALL || step->kind == STEP_SLICE ||
-      step->kind == STEP_REDUCE_SCATTER) {
-    ShardAxisList *list = &now->atoms[step->to];
-    memcpy(&list->axis[list->count], step->axes.axis, step->axes.count);
-    list->count += step->axes.count;
-  }
-  for (int k = 0; k < step->axes.count; ++k) {
-    if (step->kind == STEP_ENTER_ONCE)
-      now->partial[step->axes.axis[k]] = (uint8_t)step->combiner;
-    if (step->kind == STEP_ALL_REDUCE || step->kind == STEP_REDUCE_SCATTER)
-      now->partial[step->axes.axis[k]] = SHARD_COMBINER_NONE;
-  }
-}
-
 static int64_t deviceCount(const ShardMesh *mesh, ShardAxisList axes) {
   int64_t count = 1;
   for (int k = 0; k < axes.count; ++k)
@@ -203,41 +19,19 @@ static int64_t deviceCount(const ShardMesh *mesh, ShardAxisList axes) {
   return count;
 }
 
-static double localBytes(const ShardSpmd *spmd, int32_t value, const ShardSharding *sharding) {
+static ShardRoute *findRoute(const ShardSpmd *spmd, int32_t value, const ShardSharding *from,
+                             const ShardSharding *to, ShardArena *arena) {
   const ShardValueInfo *info = &spmd->rules->values[value];
-  double bytes = (double)info->bytes;
-  for (int32_t i = 0; i < sharding->nAtoms; ++i)
-    bytes /= (double)deviceCount(&spmd->mesh, sharding->atoms[i]);
-  return bytes;
+  return shardRouteFind(&spmd->mesh, info->nAtoms, info->atoms, info->bytes, from, to, arena);
 }
 
-// Sent by one rank, counted as on a ring. `bytes` are the local operand's.
-static double stepBytes(const ShardMesh *mesh, const Step *step, double bytes) {
-  double n = (double)deviceCount(mesh, step->axes);
-  switch (step->kind) {
-  case STEP_REDUCE_SCATTER:
-  case STEP_ALL_TO_ALL:
-    return bytes * (n - 1) / n;
-  case STEP_ALL_REDUCE:
-    return bytes * 2 * (n - 1) / n;
-  case STEP_ALL_GATHER:
-    return bytes * (n - 1);
-  default:
-    return 0;
-  }
-}
-
-double shardReshardCost(const ShardSpmd *spmd, int32_t value, const ShardSharding *from,
-                        const ShardSharding *to) {
+ShardReshardCost shardReshardFindCost(const ShardSpmd *spmd, int32_t value,
+                                      const ShardSharding *from, const ShardSharding *to) {
   ShardArena *scratch = shardArenaCreate();
-  ShardSharding *now = shardShardingCopy(scratch, from);
-  double total = 0;
-  for (Step step = nextStep(now, to); step.kind; step = nextStep(now, to)) {
-    total += stepBytes(&spmd->mesh, &step, localBytes(spmd, value, now));
-    applyStep(now, &step);
-  }
+  const ShardRoute *route = findRoute(spmd, value, from, to, scratch);
+  ShardReshardCost cost = {route->cost, route->nCollectives};
   shardArenaDestroy(scratch);
-  return total;
+  return cost;
 }
 
 //===----------------------------------------------------------------------===//
@@ -253,13 +47,11 @@ typedef struct AtomView {
   intptr_t dims[2]; // of the marked atoms
 } AtomView;
 
-static AtomView viewAtoms(ShardBuild *build, int32_t value, const ShardSharding *now, int nMarked,
-                          const int32_t *marked) {
-  ShardSpmd *spmd = build->spmd;
-  const ShardValueInfo *info = &spmd->rules->values[value];
-  intptr_t rank = mlirShapedTypeGetRank(info->type);
+static AtomView viewAtoms(ShardSpmd *spmd, MlirType type, const ShardRoute *route,
+                          const ShardSharding *now, int nMarked, const int32_t *marked) {
+  intptr_t rank = mlirShapedTypeGetRank(type);
   AtomView view = {.dims = {-1, -1}};
-  view.shape = SHARD_ARENA_ARRAY(spmd->arena, int64_t, rank + info->nAtoms);
+  view.shape = SHARD_ARENA_ARRAY(spmd->arena, int64_t, rank + route->nAtoms);
   MlirAttribute *groups = SHARD_ARENA_ARRAY(spmd->arena, MlirAttribute, rank);
   int32_t atom = 0;
   for (intptr_t d = 0; d < rank; ++d) {
@@ -267,7 +59,7 @@ static AtomView viewAtoms(ShardBuild *build, int32_t value, const ShardSharding 
     view.shape[view.rank++] = 1;
     int64_t before = 1; // local extent of the atoms so far in the open view dimension
     bool headMarked = false;
-    for (; atom < info->nAtoms && info->atoms[atom].dim == d; ++atom) {
+    for (; atom < route->nAtoms && route->atoms[atom].dim == d; ++atom) {
       int which = -1;
       for (int m = 0; m < nMarked; ++m)
         if (marked[m] == atom)
@@ -281,7 +73,7 @@ static AtomView viewAtoms(ShardBuild *build, int32_t value, const ShardSharding 
         headMarked = true;
       }
       int64_t size =
-          shardShardingLocalAtomSize(&spmd->mesh, &info->atoms[atom], now->atoms[atom]);
+          shardShardingLocalAtomSize(&spmd->mesh, &route->atoms[atom], now->atoms[atom]);
       view.shape[view.rank - 1] *= size;
       before *= size;
     }
@@ -292,14 +84,14 @@ static AtomView viewAtoms(ShardBuild *build, int32_t value, const ShardSharding 
       indices[n++] = shardAttrI64(spmd->context, k);
     groups[d] = mlirArrayAttrGet(spmd->context, n, indices);
   }
-  view.type = shardTensorWithShape(info->type, view.rank, view.shape);
+  view.type = shardTensorWithShape(type, view.rank, view.shape);
   view.reassociation = view.rank == rank ? mlirAttributeGetNull()
                                          : mlirArrayAttrGet(spmd->context, rank, groups);
   return view;
 }
 
 static MlirValue createCollective(ShardBuild *build, ShardPlace place, const char *name,
-                                  const Step *step, MlirValue operand, MlirType type,
+                                  const ShardStep *step, MlirValue operand, MlirType type,
                                   const char *axisName, intptr_t axis, const char *otherName,
                                   intptr_t other, int64_t site) {
   MlirContext context = build->spmd->context;
@@ -494,6 +286,12 @@ static const char *consumerText(const ShardSpmd *spmd, MlirOperation consumer) {
                           (int)name.length, name.data);
 }
 
+static double sentBytes(const ShardMesh *mesh, const ShardStep *step, MlirType local) {
+  int64_t bytes =
+      shardTypeElementCount(local) * shardTypeElementBytes(mlirShapedTypeGetElementType(local));
+  return (double)shardStepCost(mesh, step, bytes) / (double)shardMeshDeviceCount(mesh);
+}
+
 // Notes on the op of a moved value which value of L1 it holds.
 static MlirValue keepOrigin(const ShardSpmd *spmd, int32_t value, MlirValue moved) {
   shardOpSetAttribute(mlirOpResultGetOwner(moved), "spmd.origin",
@@ -502,30 +300,32 @@ static MlirValue keepOrigin(const ShardSpmd *spmd, int32_t value, MlirValue move
 }
 
 static MlirValue emitStep(ShardBuild *build, int32_t value, MlirValue source,
-                          const ShardSharding *now, const ShardSharding *after, const Step *step,
-                          ShardPlace place, MlirOperation consumer) {
+                          const ShardRoute *route, int32_t index, ShardPlace place,
+                          MlirOperation consumer) {
   ShardSpmd *spmd = build->spmd;
-  const ShardValueInfo *info = &spmd->rules->values[value];
-  if (step->kind == STEP_ENTER_ONCE)
+  MlirType global = spmd->rules->values[value].type;
+  const ShardStep *step = &route->steps[index];
+  const ShardSharding *now = route->states[index], *after = route->states[index + 1];
+  if (step->kind == SHARD_STEP_ENTER_ONCE)
     return shardBuildEnterOnce(build, place, source, step->axes, step->combiner);
 
   int64_t site = -1;
-  if (step->kind != STEP_SLICE) {
+  if (step->kind != SHARD_STEP_SLICE) {
     const char *producer = shardSpmdProducerText(spmd, value);
     const char *user = consumerText(spmd, consumer);
     const char *kind = NULL, *cause = NULL;
     switch (step->kind) {
-    case STEP_ALL_REDUCE:
+    case SHARD_STEP_ALL_REDUCE:
       kind = "all-reduce";
       cause = shardArenaFormat(spmd->arena, "partial %s of %s wanted whole by %s",
                                shardCombinerName(step->combiner), producer, user);
       break;
-    case STEP_REDUCE_SCATTER:
+    case SHARD_STEP_REDUCE_SCATTER:
       kind = "reduce-scatter";
       cause = shardArenaFormat(spmd->arena, "partial %s of %s wanted split by %s",
                                shardCombinerName(step->combiner), producer, user);
       break;
-    case STEP_ALL_GATHER:
+    case SHARD_STEP_ALL_GATHER:
       kind = "all-gather";
       cause = shardArenaFormat(spmd->arena, "split %s wanted whole by %s", producer, user);
       break;
@@ -537,37 +337,37 @@ static MlirValue emitStep(ShardBuild *build, int32_t value, MlirValue source,
     }
     // A sum belongs to the op that makes it, a gather to the one that asks for it.
     const ShardOpRule *definition = shardSpmdDefinition(spmd, sourceOf(spmd, value));
-    bool own = step->kind == STEP_ALL_REDUCE || step->kind == STEP_REDUCE_SCATTER ||
+    bool own = step->kind == SHARD_STEP_ALL_REDUCE || step->kind == SHARD_STEP_REDUCE_SCATTER ||
                shardOpIs(sinkOf(consumer), "func.return");
     MlirOperation op = own && definition ? definition->op : sinkOf(consumer);
     place.location = mlirOperationGetLocation(op);
     MlirStringRef name = shardOpGetName(op);
     site = shardSiteAdd(spmd, kind, shardArenaCopyString(spmd->arena, name.data, name.length),
                         place.location, cause, step->axes, mlirValueGetType(source),
-                        stepBytes(&spmd->mesh, step, localBytes(spmd, value, now)));
+                        sentBytes(&spmd->mesh, step, mlirValueGetType(source)));
   }
-  if (step->kind == STEP_ALL_REDUCE)
+  if (step->kind == SHARD_STEP_ALL_REDUCE)
     return keepOrigin(spmd, value,
                       createCollective(build, place, "shard.all_reduce", step, source,
                                        mlirValueGetType(source), NULL, 0, NULL, 0, site));
 
-  int32_t marked[2] = {step->kind == STEP_ALL_GATHER ? step->from : step->to, step->from};
-  int nMarked = step->kind == STEP_ALL_TO_ALL ? 2 : 1;
-  AtomView view = viewAtoms(build, value, now, nMarked, marked);
-  AtomView result = viewAtoms(build, value, after, nMarked, marked);
+  int32_t marked[2] = {step->kind == SHARD_STEP_ALL_GATHER ? step->from : step->to, step->from};
+  int nMarked = step->kind == SHARD_STEP_ALL_TO_ALL ? 2 : 1;
+  AtomView view = viewAtoms(spmd, global, route, now, nMarked, marked);
+  AtomView result = viewAtoms(spmd, global, route, after, nMarked, marked);
   MlirValue operand = source;
   if (!mlirAttributeIsNull(view.reassociation))
     operand = shardBuildExpand(place, source, view.reassociation, view.type);
   MlirValue moved;
   switch (step->kind) {
-  case STEP_SLICE:
+  case SHARD_STEP_SLICE:
     moved = createSlice(build, place, &view, step->axes, operand);
     break;
-  case STEP_ALL_GATHER:
+  case SHARD_STEP_ALL_GATHER:
     moved = createCollective(build, place, "shard.all_gather", step, operand, result.type,
                              "gather_axis", view.dims[0], NULL, 0, site);
     break;
-  case STEP_REDUCE_SCATTER:
+  case SHARD_STEP_REDUCE_SCATTER:
     moved = createCollective(build, place, "shard.reduce_scatter", step, operand, result.type,
                              "scatter_axis", view.dims[0], NULL, 0, site);
     break;
@@ -580,21 +380,22 @@ static MlirValue emitStep(ShardBuild *build, int32_t value, MlirValue source,
   if (mlirAttributeIsNull(view.reassociation))
     return moved;
   MlirType local =
-      shardShardingLocalType(&spmd->mesh, info->type, info->nAtoms, info->atoms, after);
+      shardShardingLocalType(&spmd->mesh, global, route->nAtoms, route->atoms, after);
   return shardBuildCollapse(place, moved, view.reassociation, local);
 }
 
 MlirValue shardReshard(ShardBuild *build, int32_t value, MlirValue source,
                        const ShardSharding *from, const ShardSharding *to, ShardPlace place,
                        MlirOperation consumer) {
-  ShardSharding *now = shardShardingCopy(build->spmd->arena, from);
-  for (Step step = nextStep(now, to); step.kind; step = nextStep(now, to)) {
-    ShardSharding *after = shardShardingCopy(build->spmd->arena, now);
-    applyStep(after, &step);
-    source = emitStep(build, value, source, now, after, &step, place, consumer);
-    now = after;
-    shardBuildAddVersion(build, value, now, source);
+  ShardSpmd *spmd = build->spmd;
+  const ShardValueInfo *info = &spmd->rules->values[value];
+  const ShardRoute *route = findRoute(spmd, value, from, to, spmd->arena);
+  for (int32_t k = 0; k < route->nSteps; ++k) {
+    source = emitStep(build, value, source, route, k, place, consumer);
+    shardBuildAddVersion(build, value,
+                         shardRouteStateOnAtoms(&spmd->mesh, route, k + 1, info->nAtoms,
+                                                info->atoms, spmd->arena),
+                         source);
   }
-  assert(shardShardingEqual(now, to));
   return source;
 }

@@ -80,9 +80,13 @@ MlirValue shardBuildCollapse(ShardPlace place, MlirValue value, MlirAttribute re
 
 //===- Placements (Reshard.c) ---------------------------------------------===//
 
-/// Bytes that one rank sends to bring a value from one placement to another.
-double shardReshardCost(const ShardSpmd *spmd, int32_t value, const ShardSharding *from,
-                        const ShardSharding *to);
+/// What it takes to bring a value from one placement to another.
+typedef struct ShardReshardCost {
+  int64_t sent; // bytes that one rank sends, times the mesh's devices
+  int32_t nCollectives;
+} ShardReshardCost;
+ShardReshardCost shardReshardFindCost(const ShardSpmd *spmd, int32_t value,
+                                      const ShardSharding *from, const ShardSharding *to);
 /// Brings `source`, a local tensor of `value` in placement `from`, to placement `to`, with ops at
 /// `place`. `consumer` is the L2 op that wants it, for the cause. Each placement on the way becomes a
 /// version of the value.

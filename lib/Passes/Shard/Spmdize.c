@@ -444,7 +444,7 @@ static bool addUse(Entry *entry, int32_t value, int32_t from, int32_t to,
   for (int a = 0; a < SHARD_MAX_AXES; ++a)
     partial |= own->partial[a] != 0;
   const ShardSharding *sent =
-      partial || shardReshardCost(spmd, value, own, whole) == 0 ? whole : own;
+      partial || shardReshardFindCost(spmd, value, own, whole).nCollectives == 0 ? whole : own;
   Transfer *transfer = findTransfer(entry, value, to);
   if (!transfer) {
     entry->transfers =
