@@ -335,11 +335,11 @@ int main(int argc, char **argv) {
   } while (got > 0);
   fclose(file);
   text[length] = 0;
-  s.module = mlirOperationCreateParse(s.context, mlirStringRefCreate(text, length),
-                                      mlirStringRefCreateFromCString(paths[0]));
+  MlirModule module = mlirModuleCreateParse(s.context, mlirStringRefCreate(text, length));
   free(text);
-  if (mlirOperationIsNull(s.module))
+  if (mlirModuleIsNull(module))
     return 1;
+  s.module = mlirModuleGetOperation(module);
   if (!findEntry(&s))
     return fail("not exactly one public function in", paths[0]);
   if (nPaths == 3) {
@@ -370,7 +370,7 @@ int main(int argc, char **argv) {
       return 1;
     json_decref(s.args);
   }
-  mlirOperationDestroy(s.module);
+  mlirModuleDestroy(module);
   mlirContextDestroy(s.context);
   shardArenaDestroy(s.arena);
   return 0;

@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+enum { MAX_RADIUS = 8 };
+
 typedef struct Candidate {
   int32_t n;
   const int32_t *seeds; // [n]
@@ -62,7 +64,7 @@ static bool isRow(const ShardLayerRegion *region) {
 /// mixed, those of large radius lack the first instances; each radius gives some that are right.
 static int32_t collectCandidates(ShardLayerRegion *region, Candidate **outCandidates) {
   const ShardLayerGraph *graph = region->graph;
-  static const int32_t radii[] = {4, 2, 1, 0, 8};
+  static const int32_t radii[] = {4, 2, 1, 0, MAX_RADIUS};
   size_t capacity = 0;
   Candidate *candidates = NULL;
   int32_t nCandidates = 0;
@@ -71,9 +73,14 @@ static int32_t collectCandidates(ShardLayerRegion *region, Candidate **outCandid
   int32_t *bestRole = SHARD_ARENA_ARRAY(region->arena, int32_t, graph->nNodes);
   for (int32_t i = 0; i < graph->nNodes; ++i)
     bestRole[i] = -1;
+  const int32_t *colors[MAX_RADIUS + 1];
+  int32_t counts[MAX_RADIUS + 1];
+  for (int32_t radius = 0; radius <= MAX_RADIUS; ++radius)
+    colors[radius] = shardLayerGraphRefine(graph, radius ? colors[radius - 1] : NULL,
+                                           &counts[radius], region->arena);
   for (size_t at = 0; at < sizeof radii / sizeof *radii; ++at) {
-    int32_t nColors;
-    int32_t *color = shardLayerGraphColor(graph, radii[at], &nColors, region->arena);
+    const int32_t *color = colors[radii[at]];
+    int32_t nColors = counts[radii[at]];
     // Members of each class in canonical order, sources first, classes by their last member.
     int32_t *begin = SHARD_ARENA_ARRAY(region->arena, int32_t, nColors + 2);
     int32_t *member = SHARD_ARENA_ARRAY(region->arena, int32_t, graph->nOrdered);

@@ -98,6 +98,9 @@ typedef struct Builder {
   int64_t nNested;
   int32_t *operands; // of the op at hand
   size_t nOperands, operandCapacity;
+  ShardPointerMap *namesOf; // op name -> index of its attributes' names
+  struct AttributeNames *names;
+  size_t nNames, namesCapacity;
 } Builder;
 
 /// Attributes of other tools carry no meaning here; ours are user annotations, and two layers that
@@ -109,15 +112,52 @@ static bool isPartOfToken(MlirStringRef name) {
          !shardStringIs(name, "spmd.origin");
 }
 
+/// Each question for all attributes of an op with properties makes MLIR build a dictionary, one by
+/// name does not. So the names are kept with the op's name; ops that have as many have the same
+/// ones as a rule.
+typedef struct AttributeNames {
+  intptr_t count;
+  MlirIdentifier *names;
+} AttributeNames;
+
 static void pushAttributes(Builder *b, MlirOperation op) {
   intptr_t count = mlirOperationGetNumAttributes(op);
+  if (count == 0)
+    return;
+  const void *key = mlirOperationGetName(op).ptr;
+  int64_t at = shardPointerMapGetOr(b->namesOf, key, -1);
+  if (at >= 0 && b->names[at].count == count) {
+    const AttributeNames *known = &b->names[at];
+    size_t begin = b->interner->nWords;
+    intptr_t i = 0;
+    for (; i < count; ++i) {
+      MlirAttribute attribute =
+          mlirOperationGetAttributeByName(op, mlirIdentifierStr(known->names[i]));
+      if (mlirAttributeIsNull(attribute))
+        break;
+      if (!isPartOfToken(mlirIdentifierStr(known->names[i])))
+        continue;
+      push(b->interner, (uintptr_t)known->names[i].ptr);
+      push(b->interner, (uintptr_t)attribute.ptr);
+    }
+    if (i == count)
+      return;
+    b->interner->nWords = begin;
+  }
+  AttributeNames fresh = {count, SHARD_ARENA_ARRAY(b->arena, MlirIdentifier, count)};
   for (intptr_t i = 0; i < count; ++i) {
     MlirNamedAttribute named = mlirOperationGetAttribute(op, i);
+    fresh.names[i] = named.name;
     if (!isPartOfToken(mlirIdentifierStr(named.name)))
       continue;
     push(b->interner, (uintptr_t)named.name.ptr);
     push(b->interner, (uintptr_t)named.attribute.ptr);
   }
+  if (b->nNames == b->namesCapacity)
+    b->names = shardArenaGrow(b->arena, b->names, b->nNames, &b->namesCapacity, b->nNames + 1,
+                              sizeof *b->names);
+  shardPointerMapSet(b->namesOf, key, (int64_t)b->nNames);
+  b->names[b->nNames++] = fresh;
 }
 
 /// Appends an operand that is defined outside the regions of the op at hand.
@@ -377,6 +417,7 @@ ShardLayerGraph *shardLayerGraphCreate(MlirOperation func, const char *fixedAttr
   Interner interner = {.arena = arena};
   Builder b = {.arena = arena, .graph = graph, .interner = &interner};
   b.values = shardPointerMapCreate(arena, (size_t)nValues);
+  b.namesOf = shardPointerMapCreate(arena, 64);
   b.nested = shardPointerMapCreate(arena, (size_t)nNodes * 8);
   for (int32_t i = 0; i < nArguments; ++i) {
     graph->values[i] = (ShardLayerValue){.value = mlirBlockGetArgument(body, i), .node = -1};
@@ -427,35 +468,31 @@ ShardLayerGraph *shardLayerGraphCreate(MlirOperation func, const char *fixedAttr
   return graph;
 }
 
-int32_t *shardLayerGraphColor(const ShardLayerGraph *graph, int32_t radius, int32_t *outCount,
-                              ShardArena *arena) {
-  int32_t *color = SHARD_ARENA_ARRAY(arena, int32_t, graph->nNodes);
+int32_t *shardLayerGraphRefine(const ShardLayerGraph *graph, const int32_t *color,
+                               int32_t *outCount, ShardArena *arena) {
   int32_t *next = SHARD_ARENA_ARRAY(arena, int32_t, graph->nNodes);
-  int32_t count = 0;
-  for (int32_t i = 0; i < graph->nNodes; ++i) {
-    color[i] = graph->nodes[i].token;
-    if (color[i] >= count)
-      count = color[i] + 1;
-  }
-  for (int32_t round = 0; round < radius; ++round) {
-    Interner interner = {.arena = arena};
+  if (!color) {
+    *outCount = 0;
     for (int32_t i = 0; i < graph->nNodes; ++i) {
-      const ShardLayerNode *node = &graph->nodes[i];
-      push(&interner, (uintptr_t)node->token);
-      for (int32_t j = 0; j < node->nOperands; ++j) {
-        const ShardLayerValue *value = &graph->values[node->operands[j]];
-        bool inner = value->node >= 0 && graph->nodes[value->node].kind == SHARD_LAYER_COMPUTE;
-        push(&interner, inner ? (uintptr_t)color[value->node] + 1 : 0);
-        push(&interner,
-             inner ? (uintptr_t)(node->operands[j] - graph->nodes[value->node].firstResult) : 0);
-      }
-      next[i] = intern(&interner);
+      next[i] = graph->nodes[i].token;
+      if (next[i] >= *outCount)
+        *outCount = next[i] + 1;
     }
-    int32_t *swap = color;
-    color = next;
-    next = swap;
-    count = (int32_t)interner.nEntries;
+    return next;
   }
-  *outCount = count;
-  return color;
+  Interner interner = {.arena = arena};
+  for (int32_t i = 0; i < graph->nNodes; ++i) {
+    const ShardLayerNode *node = &graph->nodes[i];
+    push(&interner, (uintptr_t)node->token);
+    for (int32_t j = 0; j < node->nOperands; ++j) {
+      const ShardLayerValue *value = &graph->values[node->operands[j]];
+      bool inner = value->node >= 0 && graph->nodes[value->node].kind == SHARD_LAYER_COMPUTE;
+      uintptr_t number =
+          inner ? (uintptr_t)(node->operands[j] - graph->nodes[value->node].firstResult) : 0;
+      push(&interner, inner ? (((uintptr_t)color[value->node] + 1) << 8 | (number & 255)) : 0);
+    }
+    next[i] = intern(&interner);
+  }
+  *outCount = (int32_t)interner.nEntries;
+  return next;
 }

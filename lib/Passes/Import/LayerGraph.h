@@ -59,11 +59,11 @@ typedef struct ShardLayerGraph {
 ShardLayerGraph *shardLayerGraphCreate(MlirOperation func, const char *fixedAttribute,
                                        ShardArena *arena);
 
-/// For each node its class under `radius` rounds of refinement by what it is computed from: equal
-/// classes mean equal tokens for all producers up to that distance. Classes are dense from 0.
-/// [nNodes]
-int32_t *shardLayerGraphColor(const ShardLayerGraph *graph, int32_t radius, int32_t *outCount,
-                              ShardArena *arena);
+/// One round of refinement by what ops are computed from: nodes have equal new colours iff their
+/// tokens and the old colours of their producers are equal; null `color` gives the tokens. Colours
+/// are dense from 0. [nNodes]
+int32_t *shardLayerGraphRefine(const ShardLayerGraph *graph, const int32_t *color,
+                               int32_t *outCount, ShardArena *arena);
 
 /// Where an operand stands: in the op itself or in one inside its regions.
 typedef struct ShardLayerOperand {

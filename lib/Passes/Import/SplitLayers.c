@@ -196,7 +196,9 @@ static int32_t sortSeeds(ShardLayerRegion *region, int32_t n, const int32_t *see
                          int32_t *out) {
   const ShardLayerGraph *graph = region->graph;
   int32_t nColors, count = 0;
-  const int32_t *color = shardLayerGraphColor(graph, 2, &nColors, region->arena);
+  const int32_t *color = NULL;
+  for (int round = 0; round <= 2; ++round)
+    color = shardLayerGraphRefine(graph, color, &nColors, region->arena);
   bool *taken = SHARD_ARENA_ARRAY(region->arena, bool, graph->nNodes);
   bool *wanted = SHARD_ARENA_ARRAY(region->arena, bool, nColors);
   for (int32_t k = 0; k < n; ++k)
