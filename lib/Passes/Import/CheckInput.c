@@ -8,7 +8,8 @@
 #include <string.h>
 
 static const char *const dialects[] = {"func", "linalg", "tensor", "arith", "math", "tosa", "scf"};
-static const char *const singleOps[] = {"cf.assert", "shard.grid", "shard.sharding", "shard.shard"};
+static const char *const singleOps[] = {"cf.assert", "affine.apply", "shard.grid", "shard.sharding",
+                                        "shard.shard"};
 
 // TOSA ops that upstream's passes of 22.1 lower, or that ImportTosa.c does.
 static const char *const tosaOps[] = {
@@ -157,17 +158,19 @@ MlirLogicalResult shardImportCheckOps(const ShardImport *import) {
   return mlirLogicalResultSuccess();
 }
 
+static MlirWalkResult findTosa(MlirOperation op, void *user) {
+  MlirStringRef name = shardOpGetName(op);
+  if (name.length < 6 || memcmp(name.data, "tosa.", 5) != 0)
+    return MlirWalkResultAdvance;
+  *(bool *)user = true;
+  return MlirWalkResultInterrupt;
+}
+
 bool shardImportHasTosa(const ShardImport *import) {
-  for (intptr_t i = 0; i < import->nFunctions; ++i) {
-    MlirBlock body = shardFuncGetBody(import->functions[i]);
-    for (MlirOperation op = mlirBlockGetFirstOperation(body); !mlirOperationIsNull(op);
-         op = mlirOperationGetNextInBlock(op)) {
-      MlirStringRef name = shardOpGetName(op);
-      if (name.length > 5 && memcmp(name.data, "tosa.", 5) == 0)
-        return true;
-    }
-  }
-  return false;
+  bool found = false;
+  for (intptr_t i = 0; i < import->nFunctions && !found; ++i)
+    mlirOperationWalk(import->functions[i], findTosa, &found, MlirWalkPreOrder);
+  return found;
 }
 
 //===----------------------------------------------------------------------===//

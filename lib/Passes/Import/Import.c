@@ -221,6 +221,8 @@ static MlirLogicalResult runImport(ShardPassRun *run) {
     return mlirLogicalResultFailure();
   if (mlirLogicalResultIsFailure(shardImportUserShardings(&import)))
     return mlirLogicalResultFailure();
+  if (mlirLogicalResultIsFailure(shardImportExpandOps(&import)))
+    return mlirLogicalResultFailure();
   shardImportSimplify(&import);
   shardImportPrune(&import);
   shardImportFoldIndices(&import);

@@ -33,6 +33,9 @@ MlirLogicalResult shardImportSetDims(const ShardImport *import, const char *dims
 /// ImportTosa.c: TOSA to linalg, tensor and arith.
 MlirLogicalResult shardImportTosa(const ShardImport *import);
 
+/// ExpandOps.c: linalg.softmax and affine.apply in terms of the others.
+MlirLogicalResult shardImportExpandOps(const ShardImport *import);
+
 /// UserShardings.c: shard.shard to `spmd.sharding` attributes.
 MlirLogicalResult shardImportUserShardings(const ShardImport *import);
 
