@@ -90,6 +90,14 @@ SHARD_EXPORTED bool shardPipelineCheckDegrees(const char *degrees, char *message
 SHARD_EXPORTED intptr_t shardPipelineGetPassCount(void);
 SHARD_EXPORTED const char *shardPipelineGetPass(intptr_t index);
 
+/// Takes the constants of the model out of `module`, in place: each becomes an argument, named as its
+/// resource or "constant_N", and its values go to `output`, one FILE.npz or a folder of argNNN.npy and
+/// args.json (overwritten). `function`: as in ShardPipelineOptions. Fails, with one error, when the
+/// files cannot be written; none is left then.
+SHARD_EXPORTED MlirLogicalResult shardModuleExtractWeights(MlirOperation module,
+                                                           const char *function,
+                                                           const char *output);
+
 /// Sends the layout of arguments and results, as an annotations file (JSON), to `callback`: fed back
 /// through ShardPipelineOptions.annotations it gives the same program. `module` comes from after
 /// shard-propagate or a later pass and is not changed. Fails, with one error, when it does not.

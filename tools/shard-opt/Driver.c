@@ -2,15 +2,15 @@
 #define _GNU_SOURCE
 #include "Driver.h"
 
+#include "Weights.h"
+
 #include "../common/OutputFile.h"
 
 #include "shard/Emit.h"
-#include "shard/Passes.h"
 #include "shard/Pipelines.h"
 #include "shard/Report.h"
 
 #include "mlir-c/IR.h"
-#include "mlir-c/Pass.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -32,6 +32,7 @@ typedef struct Driver {
   char **warnings;
   ShardOutputFile *pending; // [nReports + 1], of which nPending are open
   int nPending;
+  ShardOptWeights weights;
   // Progress on a terminal.
   bool showsProgress, lineOpen;
   struct timespec start;
@@ -160,6 +161,9 @@ static bool prepareTexts(Driver *driver) {
 
 static bool commitTexts(Driver *driver) {
   char message[512];
+  if (driver->weights.path &&
+      !shardOptWeightsCommit(&driver->weights, message, sizeof message))
+    return fail(driver, "%s", message);
   while (driver->nPending)
     if (!shardOutputFileCommit(&driver->pending[--driver->nPending], message, sizeof message))
       return fail(driver, "%s", message);
@@ -281,26 +285,18 @@ static bool parseInput(Driver *driver) {
   return !mlirModuleIsNull(driver->module);
 }
 
-/// Takes the constants out of the program as it came, before any other pass.
-static bool extractWeights(Driver *driver, MlirOperation op) {
+// Before any other pass: the pipeline then sees the model with its weights as arguments.
+static bool extractWeights(Driver *driver, MlirOperation op, const char *stage) {
   const ShardOptOptions *options = driver->options;
-  char quote = strchr(options->extractWeights, '"') ? '\'' : '"';
-  char *text, message[512];
-  if (asprintf(&text, "output=%c%s%c function=%s", quote, options->extractWeights, quote,
-               options->function ? options->function : "\"\"") < 0)
-    return fail(driver, "out of memory");
-  MlirPass pass = shardPassesCreate(mlirStringRefCreateFromCString("shard-extract-weights"),
-                                    mlirStringRefCreateFromCString(text), message,
-                                    sizeof message);
-  free(text);
-  if (!pass.ptr)
+  char message[512];
+  if (stage && strcmp(stage, "shard-import") != 0)
+    return fail(driver, "'--extract-weights' takes a model; '%s' comes from after '%s'",
+                options->input, stage);
+  if (!shardOptWeightsBegin(options->extractWeights, &driver->weights, message, sizeof message))
     return fail(driver, "%s", message);
-  MlirPassManager manager = mlirPassManagerCreateOnOperation(
-      driver->context, mlirStringRefCreateFromCString("builtin.module"));
-  mlirPassManagerAddOwnedPass(manager, pass);
-  MlirLogicalResult result = mlirPassManagerRunOnOp(manager, op);
-  mlirPassManagerDestroy(manager);
-  return mlirLogicalResultIsSuccess(result);
+  return mlirLogicalResultIsSuccess(
+             shardModuleExtractWeights(op, options->function, driver->weights.temporary)) &&
+         (mlirOperationVerify(op) || fail(driver, "internal error: the module is not valid"));
 }
 
 static bool run(Driver *driver) {
@@ -315,16 +311,16 @@ static bool run(Driver *driver) {
       (strcmp(stage, "shard-spmdize") == 0 || strcmp(stage, "shard-lower-cpu") == 0))
     return fail(driver, "'%s' is sharded already (it comes from after '%s'); leave --auto-shard out",
                 options->input, stage);
+  if (options->extractWeights && !extractWeights(driver, op, stage))
+    return false;
   if (stage && (strcmp(stage, "shard-propagate") == 0 || strcmp(stage, "shard-spmdize") == 0))
     inspectModule(driver, stage, op);
   if (stage && options->dumpAnnotations && strcmp(stage, "shard-spmdize") == 0)
     keepAnnotations(driver, op);
 
-  if (options->extractWeights && !extractWeights(driver, op))
-    return false;
   bool marked = !mlirAttributeIsNull(
       mlirOperationGetAttributeByName(op, mlirStringRefCreateFromCString("spmd.after")));
-  bool runsPasses = options->degrees || stage || marked;
+  bool runsPasses = options->degrees || ((stage || marked) && !options->extractWeights);
   if (runsPasses) {
     ShardPipelineOptions pipeline = shardPipelineOptionsGetDefault();
     pipeline.degrees = options->degrees;
@@ -352,6 +348,9 @@ static bool run(Driver *driver) {
   clearProgress(driver);
   if (driver->failed) // a report that could not be made
     return false;
+  if (!runsPasses && (options->nReports || options->dumpAnnotations || options->stage >= 0 ||
+                      options->emit != SHARD_OPT_EMIT_MLIR))
+    return fail(driver, "'--extract-weights' alone does not shard; add --auto-shard=LIST");
   if (options->nReports && !driver->report)
     return fail(driver, "'--report' needs the sharded program: %s",
                 options->stopAfter ? "--stop-after ends before 'shard-spmdize'"
@@ -370,6 +369,8 @@ static bool run(Driver *driver) {
     fwrite(summary.data, 1, summary.length, stderr);
     if (stage) // the model itself is not known any more
       fprintf(stderr, "next: shard-run %s\n", options->output);
+    else if (options->extractWeights) // and the model's arguments were others
+      fprintf(stderr, "next: shard-run %s --data=%s\n", options->output, options->extractWeights);
     else
       fprintf(stderr, "next: shard-run %s --check=%s\n", options->output, options->input);
   }
@@ -391,6 +392,7 @@ int shardOptDrive(const ShardOptOptions *options, ShardInputFile *input) {
   // parsing a tenth of it.
   while (driver.nPending)
     shardOutputFileAbandon(&driver.pending[--driver.nPending]);
+  shardOptWeightsAbandon(&driver.weights);
   free(driver.pending);
   fflush(stdout);
   shardReportDestroy(driver.report);

@@ -274,6 +274,16 @@ MlirLogicalResult shardPipelineRun(MlirOperation module, const ShardPipelineOpti
   return result;
 }
 
+MlirLogicalResult shardModuleExtractWeights(MlirOperation module, const char *function,
+                                            const char *output) {
+  const ShardPassInfo *info =
+      shardPassInfoFind(mlirStringRefCreateFromCString("shard-extract-weights"));
+  OptionValues values = {0};
+  addValue(&values, "function", function);
+  addValue(&values, "output", output);
+  return runPass(info, module, &values);
+}
+
 MlirLogicalResult shardModuleWriteAnnotations(MlirOperation module, MlirStringCallback callback,
                                               void *userData) {
   return shardAnnotationsWrite(module, callback, userData);
