@@ -49,6 +49,10 @@ void shardImportPrune(const ShardImport *import);
 /// The same for the body of one linalg.generic: dead ops, then operands without a reader.
 void shardPruneGenericBody(MlirOperation generic, ShardArena *arena);
 
+/// SplitProjections.c: a product whose columns are cut in unequal pieces becomes a product a piece.
+/// The old ops are left without users.
+void shardImportSplitProjections(const ShardImport *import);
+
 /// FoldIndices.c: tensor.extract at positions that do not depend on data becomes an operand;
 /// integer constants that count become linalg.index.
 void shardImportFoldIndices(const ShardImport *import);

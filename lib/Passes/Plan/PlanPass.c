@@ -168,14 +168,11 @@ static MlirLogicalResult writeArguments(ShardPassRun *run, const ShardModel *mod
         appendAxis(&sharding->atoms[i], sp);
     }
     if (weight)
-      for (int32_t axis = 0; axis < tensor->nSubAxes; ++axis)
-        for (int32_t i = 0; i < value->nAtoms; ++i) {
-          int32_t c = value->atoms[i].klass;
-          if (tensor->begin[c] <= axis && axis < tensor->end[c]) {
-            appendAxis(&sharding->atoms[i], firstTensor + axis);
-            break;
-          }
-        }
+      for (int32_t axis = 0; axis < tensor->nSubAxes; ++axis) {
+        int32_t atom = shardTensorPlanAtom(model, tensor, a, axis);
+        if (atom >= 0)
+          appendAxis(&sharding->atoms[atom], firstTensor + axis);
+      }
     MlirAttribute text, view, partial;
     shardShardingToAttributes(mesh, run->context, value->type, value->nAtoms, value->atoms, sharding, &text,
                               &view, &partial);

@@ -24,6 +24,7 @@ typedef struct Search {
 
 typedef struct EdgeCheck {
   const ShardModel *model;
+  uint8_t *gathered; // [entry arguments] weights that would have to be gathered
   bool legal;
   int32_t entryReductions; // hidden-sized sums outside layers
 } EdgeCheck;
@@ -47,9 +48,44 @@ static bool withinHidden(const ShardModel *model, const ShardValueInfo *value) {
   return true;
 }
 
+/// Marks the entry's arguments that a moved weight of some function comes from, in any call.
+static void markSources(const ShardModel *model, int32_t value, uint8_t *marked) {
+  const ShardRules *rules = model->rules;
+  for (;;) {
+    const ShardValueInfo *info = &rules->values[value];
+    if (info->definition >= 0) { // through the op that moves it, along its one weight operand
+      const ShardOpRule *rule = &rules->functions[info->function].ops[info->definition];
+      int32_t next = -1;
+      for (int32_t p = 0; p < rule->nOperands; ++p)
+        if (model->weight[rule->operands[p].value])
+          next = rule->operands[p].value;
+      if (next < 0)
+        return;
+      value = next;
+      continue;
+    }
+    if (info->function == model->entry) {
+      marked[info->number] = 1;
+      return;
+    }
+    for (int32_t f = 0; f < rules->nFunctions; ++f)
+      for (int32_t o = 0; o < rules->functions[f].nOps; ++o) {
+        const ShardOpRule *rule = &rules->functions[f].ops[o];
+        if (rule->form != SHARD_OP_CALL || rule->callee != info->function)
+          continue;
+        for (int32_t p = 0; p < rule->nOperands; ++p)
+          if (rule->operands[p].operandIndex == info->number)
+            markSources(model, rule->operands[p].value, marked);
+      }
+    return;
+  }
+}
+
 static void checkEdge(void *user, const ShardEdge *edge) {
   EdgeCheck *check = user;
   const ShardValueInfo *value = &check->model->rules->values[edge->value];
+  if (check->model->weight[edge->value])
+    markSources(check->model, edge->value, check->gathered);
   bool reduction = edge->from == SHARD_STATE_PARTIAL && edge->to == SHARD_STATE_WHOLE &&
                    edge->combiner == SHARD_COMBINER_SUM;
   if (!reduction || !withinHidden(check->model, value))
@@ -58,35 +94,42 @@ static void checkEdge(void *user, const ShardEdge *edge) {
     ++check->entryReductions;
 }
 
-static int8_t *seedArguments(const Search *s, const ShardTensorPlan *plan, int32_t subAxis) {
-  const ShardModel *model = s->model;
+int32_t shardTensorPlanAtom(const ShardModel *model, const ShardTensorPlan *plan, int32_t argument,
+                            int32_t subAxis) {
   const ShardFunctionInfo *info = &model->rules->functions[model->entry];
-  int8_t *seeds = SHARD_ARENA_ARRAY(s->arena, int8_t, info->nArguments ? info->nArguments : 1);
-  for (int32_t a = 0; a < info->nArguments; ++a) {
-    seeds[a] = SHARD_STATE_WHOLE;
-    if (info->arguments[a] < 0 || strcmp(model->roles[a], "weight") != 0)
-      continue;
-    const ShardValueInfo *value = &model->rules->values[info->arguments[a]];
-    for (int32_t i = value->nAtoms - 1; i >= 0; --i) {
-      int32_t c = value->atoms[i].klass;
-      if (plan->begin[c] <= subAxis && subAxis < plan->end[c])
-        seeds[a] = (int8_t)i;
-    }
+  if (info->arguments[argument] < 0 || strcmp(model->roles[argument], "weight") != 0)
+    return -1;
+  const ShardValueInfo *value = &model->rules->values[info->arguments[argument]];
+  for (int32_t i = 0; i < value->nAtoms; ++i) {
+    int32_t c = value->atoms[i].klass;
+    if (plan->begin[c] <= subAxis && subAxis < plan->end[c] &&
+        !plan->barred[argument * model->rules->nClasses + c])
+      return i;
   }
+  return -1;
+}
+
+static int8_t *seedArguments(const Search *s, const ShardTensorPlan *plan, int32_t subAxis) {
+  int32_t n = s->model->nArguments;
+  int8_t *seeds = SHARD_ARENA_ARRAY(s->arena, int8_t, n ? n : 1);
+  for (int32_t a = 0; a < n; ++a)
+    seeds[a] = (int8_t)shardTensorPlanAtom(s->model, plan, a, subAxis); // -1: whole
   return seeds;
 }
 
 typedef struct Evaluation {
   int32_t entryReductions; // sums outside layers
   int64_t splitBytes;      // of weights, that a rank need not hold: what the plan is for
+  uint8_t *gathered;       // [entry arguments] weights that would have to be gathered
 } Evaluation;
 
 static bool evaluatePlan(Search *s, const ShardTensorPlan *plan, Evaluation *out) {
   const ShardModel *model = s->model;
   const ShardFunctionInfo *entry = &model->rules->functions[model->entry];
-  *out = (Evaluation){0};
+  *out = (Evaluation){
+      .gathered = SHARD_ARENA_ARRAY(s->arena, uint8_t, entry->nArguments ? entry->nArguments : 1)};
   const ShardRules *rules = model->rules;
-  EdgeCheck check = {.model = model, .legal = true};
+  EdgeCheck check = {.model = model, .gathered = out->gathered, .legal = true};
   int64_t *parts = SHARD_ARENA_ARRAY(s->arena, int64_t, entry->nArguments ? entry->nArguments : 1);
   for (int32_t a = 0; a < entry->nArguments; ++a)
     parts[a] = 1;
@@ -119,6 +162,7 @@ static bool evaluatePlan(Search *s, const ShardTensorPlan *plan, Evaluation *out
       ShardAxisSolution *solution = shardAxisSolve(&problem, s->arena);
       check.legal = !solution->entry->cost.forbidden && !solution->entry->cost.repeated;
       check.entryReductions = 0;
+      memset(out->gathered, 0, (size_t)entry->nArguments);
       shardAxisVisitEdges(&problem, solution, s->arena, checkEdge, &check);
       if (check.legal)
         break;
@@ -137,7 +181,22 @@ static ShardTensorPlan *copyPlan(const Search *s, const ShardTensorPlan *plan) {
   copy->end = SHARD_ARENA_ARRAY(s->arena, int8_t, n);
   memcpy(copy->begin, plan->begin, n);
   memcpy(copy->end, plan->end, n);
+  size_t barred = n * (size_t)(s->model->nArguments ? s->model->nArguments : 1);
+  copy->barred = SHARD_ARENA_ARRAY(s->arena, uint8_t, barred);
+  memcpy(copy->barred, plan->barred, barred);
   return copy;
+}
+
+/// Evaluates a trial that adds class `klass`. A weight that would have to be gathered for it (a fused
+/// one whose pieces are cut otherwise) is left whole, if the others then come out right.
+static bool tryPlan(Search *s, ShardTensorPlan *trial, int32_t klass, Evaluation *out) {
+  if (evaluatePlan(s, trial, out))
+    return true;
+  bool any = false;
+  for (int32_t a = 0; a < s->model->nArguments; ++a)
+    if (out->gathered[a])
+      trial->barred[a * s->model->rules->nClasses + klass] = 1, any = true;
+  return any && evaluatePlan(s, trial, out);
 }
 
 /// Cuts the sub-axes so that one boundary lies after `product` ranks. False if none can.
@@ -302,6 +361,7 @@ ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardA
   s.plan->nSubAxes = 1, s.plan->sizes[0] = degree;
   s.plan->begin = SHARD_ARENA_ARRAY(arena, int8_t, nClasses);
   s.plan->end = SHARD_ARENA_ARRAY(arena, int8_t, nClasses);
+  s.plan->barred = SHARD_ARENA_ARRAY(arena, uint8_t, nClasses * (size_t)(info->nArguments ? info->nArguments : 1));
   s.used = SHARD_ARENA_ARRAY(arena, int64_t *, rules->nFunctions);
   for (int32_t f = 0; f < rules->nFunctions; ++f) {
     int32_t total;
@@ -361,7 +421,7 @@ ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardA
     if (size % degree == 0) {
       ShardTensorPlan *trial = copyPlan(&s, s.plan);
       trial->begin[c] = 0, trial->end[c] = (int8_t)trial->nSubAxes;
-      if (evaluatePlan(&s, trial, &next) && next.splitBytes > now.splitBytes &&
+      if (tryPlan(&s, trial, c, &next) && next.splitBytes > now.splitBytes &&
           (!candidates[i].vocabulary ||
            next.entryReductions <= (now.entryReductions > 1 ? now.entryReductions : 1))) {
         s.plan = trial;
@@ -394,7 +454,7 @@ ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardA
           continue;
         trial->begin[c] = 0, trial->end[c] = (int8_t)boundary;
         trial->begin[minor] = (int8_t)boundary, trial->end[minor] = (int8_t)trial->nSubAxes;
-        if (evaluatePlan(&s, trial, &next) && next.splitBytes > now.splitBytes)
+        if (tryPlan(&s, trial, c, &next) && next.splitBytes > now.splitBytes)
           s.plan = trial, now = next, taken = true, any = true;
       }
     }
@@ -412,7 +472,7 @@ ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardA
     trial->nSubAxes = 1;
     evaluatePlan(&s, trial, &now);
     trial->end[c] = 1;
-    if (evaluatePlan(&s, trial, &next) && next.splitBytes > now.splitBytes)
+    if (tryPlan(&s, trial, c, &next) && next.splitBytes > now.splitBytes)
       misfit = c;
     evaluatePlan(&s, s.plan, &now);
   }
