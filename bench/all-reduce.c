@@ -21,10 +21,9 @@ static const double bar = 0.8;
 
 typedef struct Bench {
   float *send[nRanks], *recv[nRanks];
-  bool inPlace;
-  pthread_barrier_t start, end; // around what is timed: ranks or copiers, and the clock
-  int nRounds;
-  bool wrong;
+  bool inPlace, wrong;
+  pthread_barrier_t start;
+  double begin[nRanks], end[nRanks]; // of each thread: before the barrier, after its work
 } Bench;
 
 static double now(void) {
@@ -65,68 +64,53 @@ static bool isSum(const float *recv) {
 static int runRank(ShardRtContext *context, void *userData) {
   Bench *bench = userData;
   int rank = shardRtContextGetRank(context);
-  ShardRtStatus status = SHARD_RT_OK;
-  for (int round = 0; round < bench->nRounds; ++round) {
-    fill(bench, rank);
-    pthread_barrier_wait(&bench->start);
-    ShardRtStatus now = shardRtAllReduce(shardRtContextGetComm(context), 1, -1, bench->send[rank],
-                                         bench->inPlace ? bench->send[rank] : bench->recv[rank],
-                                         bytes / sizeof(float), SHARD_RT_F32, SHARD_RT_SUM);
-    pthread_barrier_wait(&bench->end);
-    if (now != SHARD_RT_OK)
-      status = now;
-  }
+  fill(bench, rank);
+  bench->begin[rank] = now();
+  pthread_barrier_wait(&bench->start);
+  ShardRtStatus status = shardRtAllReduce(shardRtContextGetComm(context), 1, -1, bench->send[rank],
+                                          bench->inPlace ? bench->send[rank] : bench->recv[rank],
+                                          bytes / sizeof(float), SHARD_RT_F32, SHARD_RT_SUM);
+  bench->end[rank] = now();
   return status;
 }
 
-typedef struct RanksThread {
-  Bench *bench;
-  ShardRtWorld *world;
-  ShardRtStatus status;
-} RanksThread;
-
-static void *runRanks(void *argument) {
-  RanksThread *ranks = argument;
-  ranks->status = shardRtWorldRunRanks(ranks->world, 0, NULL, runRank, ranks->bench, NULL);
-  return NULL;
+/// Seconds from the arrival of the last thread to the end of the last one.
+static double elapsed(const Bench *bench, int nThreads) {
+  double begin = bench->begin[0], end = bench->end[0];
+  for (int i = 1; i < nThreads; ++i) {
+    begin = bench->begin[i] > begin ? bench->begin[i] : begin;
+    end = bench->end[i] > end ? bench->end[i] : end;
+  }
+  return end - begin;
 }
 
 /// Seconds of one all-reduce.
 static double timeAllReduce(Bench *bench, ShardRtWorld *world) {
-  RanksThread ranks = {bench, world, SHARD_RT_OK};
-  pthread_t thread;
-  pthread_barrier_init(&bench->start, NULL, nRanks + 1);
-  pthread_barrier_init(&bench->end, NULL, nRanks + 1);
-  bench->nRounds = 1;
-  if (pthread_create(&thread, NULL, runRanks, &ranks))
-    exit(1);
-  pthread_barrier_wait(&bench->start);
-  double begin = now();
-  pthread_barrier_wait(&bench->end);
-  double seconds = now() - begin;
-  pthread_join(thread, NULL);
-  if (ranks.status != SHARD_RT_OK) {
+  pthread_barrier_init(&bench->start, NULL, nRanks);
+  if (shardRtWorldRunRanks(world, 0, NULL, runRank, bench, NULL) != SHARD_RT_OK) {
     fprintf(stderr, "bench-all-reduce: error: %s\n", shardRtWorldGetError(world));
     exit(1);
   }
+  pthread_barrier_destroy(&bench->start);
   for (int rank = 0; rank < nRanks; ++rank)
     if (!isSum(bench->inPlace ? bench->send[rank] : bench->recv[rank]))
       bench->wrong = true;
-  return seconds;
+  return elapsed(bench, nRanks);
 }
 
 typedef struct Copier {
   Bench *bench;
-  int first;
+  int index;
 } Copier;
 
 static void *runCopier(void *argument) {
   Copier *copier = argument;
   Bench *bench = copier->bench;
+  bench->begin[copier->index] = now();
   pthread_barrier_wait(&bench->start);
-  for (int i = copier->first; i < nRanks; i += nCopiers)
+  for (int i = copier->index; i < nRanks; i += nCopiers)
     memcpy(bench->recv[i], bench->send[i], bytes);
-  pthread_barrier_wait(&bench->end);
+  bench->end[copier->index] = now();
   return NULL;
 }
 
@@ -136,23 +120,19 @@ static double timeCopies(Bench *bench) {
   Copier copiers[nCopiers];
   for (int rank = 0; rank < nRanks; ++rank)
     fill(bench, rank);
-  pthread_barrier_init(&bench->start, NULL, nCopiers + 1);
-  pthread_barrier_init(&bench->end, NULL, nCopiers + 1);
+  pthread_barrier_init(&bench->start, NULL, nCopiers);
   for (int i = 0; i < nCopiers; ++i) {
     copiers[i] = (Copier){bench, i};
     if (pthread_create(&threads[i], NULL, runCopier, &copiers[i]))
       exit(1);
   }
-  pthread_barrier_wait(&bench->start);
-  double begin = now();
-  pthread_barrier_wait(&bench->end);
-  double seconds = now() - begin;
   for (int i = 0; i < nCopiers; ++i)
     pthread_join(threads[i], NULL);
+  pthread_barrier_destroy(&bench->start);
   for (int rank = 0; rank < nRanks; ++rank)
     if (memcmp(bench->send[rank], bench->recv[rank], bytes))
       bench->wrong = true;
-  return seconds;
+  return elapsed(bench, nCopiers);
 }
 
 int main(int argc, char **argv) {
@@ -187,8 +167,8 @@ int main(int argc, char **argv) {
     free(bench.recv[rank]);
   }
   printf("memcpy of 4 x 64 MB by 2 threads     %7.2f ms\n", copies * 1e3);
-  printf("all-reduce of 64 MB on 4 ranks       %7.2f ms, ratio %.2f (bar %.2f)\n",
-         outOfPlace * 1e3, outOfPlace / copies, bar);
+  printf("all-reduce of 64 MB on 4 ranks       %7.2f ms, ratio %.2f (bar %.2f)\n", outOfPlace * 1e3,
+         outOfPlace / copies, bar);
   printf("all-reduce of 64 MB on 4, in place   %7.2f ms, ratio %.2f (bar %.2f)\n", inPlace * 1e3,
          inPlace / copies, bar);
   if (bench.wrong) {

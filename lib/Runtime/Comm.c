@@ -31,10 +31,14 @@ const char *shardRtElementName(ShardRtElement element) {
 
 const char *shardRtKindName(ShardRtKind kind) {
   static const char *const names[SHARD_RT_N_KINDS] = {
-      [SHARD_RT_ALL_REDUCE] = "all-reduce",         [SHARD_RT_ALL_GATHER] = "all-gather",
-      [SHARD_RT_REDUCE_SCATTER] = "reduce-scatter", [SHARD_RT_ALL_TO_ALL] = "all-to-all",
-      [SHARD_RT_PERMUTE] = "permute",               [SHARD_RT_BROADCAST] = "broadcast",
-      [SHARD_RT_SEND] = "send",                     [SHARD_RT_BARRIER] = "barrier",
+      [SHARD_RT_ALL_REDUCE] = "all-reduce",
+      [SHARD_RT_ALL_GATHER] = "all-gather",
+      [SHARD_RT_REDUCE_SCATTER] = "reduce-scatter",
+      [SHARD_RT_ALL_TO_ALL] = "all-to-all",
+      [SHARD_RT_PERMUTE] = "permute",
+      [SHARD_RT_BROADCAST] = "broadcast",
+      [SHARD_RT_SEND] = "send",
+      [SHARD_RT_BARRIER] = "barrier",
   };
   return (unsigned)kind < SHARD_RT_N_KINDS ? names[kind] : "?";
 }
@@ -48,8 +52,8 @@ void shardRtDescribe(const ShardRtCollective *collective, char *text, size_t siz
   else if (collective->site >= 0)
     snprintf(site, sizeof(site), " (site %d)", collective->site);
   bool located = collective->location && collective->location[0];
-  snprintf(text, size, "%s%s%s%s", kind, located ? " of " : "",
-           located ? collective->location : "", site);
+  snprintf(text, size, "%s%s%s%s", kind, located ? " of " : "", located ? collective->location : "",
+           site);
 }
 
 void shardRtDescribeLast(const ShardRtComm *comm, char *text, size_t size) {
@@ -273,8 +277,8 @@ static ShardRtStatus startCollective(ShardRtComm *comm, uint32_t mask,
   if (moves) {
     if (!collective->outer || !collective->chunk)
       return SHARD_RT_OK;
-    bool sends = kind != SHARD_RT_BROADCAST ||
-                 shardRtCommGetGroupIndex(comm, mask) == collective->parameter;
+    bool sends =
+        kind != SHARD_RT_BROADCAST || shardRtCommGetGroupIndex(comm, mask) == collective->parameter;
     if (!collective->recv || (sends && !collective->send))
       return SHARD_RT_INVALID_ARGUMENT;
     if ((kind == SHARD_RT_ALL_TO_ALL || kind == SHARD_RT_PERMUTE) && n > 1 &&
@@ -290,8 +294,8 @@ static ShardRtStatus startCollective(ShardRtComm *comm, uint32_t mask,
       copyToSelf(collective);
     return SHARD_RT_OK;
   }
-  ShardRtStatus status = world->backend->start(world->state, comm, group, group->sequence,
-                                               collective, outRequest);
+  ShardRtStatus status =
+      world->backend->start(world->state, comm, group, group->sequence, collective, outRequest);
   if (status != SHARD_RT_OK)
     return status;
   ++group->sequence;
@@ -404,8 +408,7 @@ static ShardRtStatus startMessage(ShardRtComm *comm, ShardRtCollective *collecti
   if (shardRtFailed(world))
     return shardRtFailureFor(world, comm->rank);
   const ShardProgramSite *entry = nameCollective(comm, collective);
-  ShardRtStatus status =
-      world->backend->start(world->state, comm, NULL, 0, collective, outRequest);
+  ShardRtStatus status = world->backend->start(world->state, comm, NULL, 0, collective, outRequest);
   if (status == SHARD_RT_OK && !collective->isReceive && collective->peer != comm->rank) {
     bool permutes = entry && !strcmp(entry->kind, shardRtKindName(SHARD_RT_PERMUTE));
     comm->bytes[permutes ? SHARD_RT_PERMUTE : SHARD_RT_SEND] +=
@@ -500,20 +503,20 @@ ShardRtStatus shardRtAllReduce(ShardRtComm *comm, uint32_t groupMask, ShardRtSit
                                const void *send, void *recv, size_t count, ShardRtElement element,
                                ShardRtReduction reduction) {
   ShardRtRequest request;
-  return waitIfStarted(comm,
-                       shardRtAllReduceStart(comm, groupMask, site, send, recv, count, element,
-                                             reduction, &request),
-                       &request);
+  return waitIfStarted(
+      comm,
+      shardRtAllReduceStart(comm, groupMask, site, send, recv, count, element, reduction, &request),
+      &request);
 }
 
 ShardRtStatus shardRtAllGather(ShardRtComm *comm, uint32_t groupMask, ShardRtSite site,
                                const void *send, void *recv, size_t outer, size_t chunk,
                                ShardRtElement element) {
   ShardRtRequest request;
-  return waitIfStarted(comm,
-                       shardRtAllGatherStart(comm, groupMask, site, send, recv, outer, chunk,
-                                             element, &request),
-                       &request);
+  return waitIfStarted(
+      comm,
+      shardRtAllGatherStart(comm, groupMask, site, send, recv, outer, chunk, element, &request),
+      &request);
 }
 
 ShardRtStatus shardRtReduceScatter(ShardRtComm *comm, uint32_t groupMask, ShardRtSite site,
@@ -538,19 +541,18 @@ ShardRtStatus shardRtBroadcast(ShardRtComm *comm, uint32_t groupMask, ShardRtSit
                                int32_t root, const void *send, void *recv, size_t count,
                                ShardRtElement element) {
   ShardRtRequest request;
-  return waitIfStarted(comm,
-                       shardRtBroadcastStart(comm, groupMask, site, root, send, recv, count,
-                                             element, &request),
-                       &request);
+  return waitIfStarted(
+      comm,
+      shardRtBroadcastStart(comm, groupMask, site, root, send, recv, count, element, &request),
+      &request);
 }
 
 ShardRtStatus shardRtShift(ShardRtComm *comm, uint32_t groupMask, ShardRtSite site, int64_t offset,
                            const void *send, void *recv, size_t count, ShardRtElement element) {
   ShardRtRequest request;
-  return waitIfStarted(comm,
-                       shardRtShiftStart(comm, groupMask, site, offset, send, recv, count,
-                                         element, &request),
-                       &request);
+  return waitIfStarted(
+      comm, shardRtShiftStart(comm, groupMask, site, offset, send, recv, count, element, &request),
+      &request);
 }
 
 ShardRtStatus shardRtBarrier(ShardRtComm *comm, uint32_t groupMask, ShardRtSite site) {
@@ -562,8 +564,7 @@ ShardRtStatus shardRtSend(ShardRtComm *comm, ShardRtSite site, int32_t channel, 
                           const void *send, size_t count, ShardRtElement element) {
   ShardRtRequest request;
   return waitIfStarted(
-      comm, shardRtSendStart(comm, site, channel, peer, send, count, element, &request),
-      &request);
+      comm, shardRtSendStart(comm, site, channel, peer, send, count, element, &request), &request);
 }
 
 ShardRtStatus shardRtReceive(ShardRtComm *comm, ShardRtSite site, int32_t channel, int32_t peer,

@@ -49,9 +49,9 @@ int shardRtInvoke(ShardRtContext *context, ShardRtProgramBody body, const int64_
       return SHARD_RT_OK;
     char last[512];
     shardRtDescribeLast(comm, last, sizeof(last));
-    context->status = shardRtFail(comm->world, comm->rank, (ShardRtStatus)status,
-                                  "rank %d: the program returned status %d%s", comm->rank, status,
-                                  last);
+    context->status =
+        shardRtFail(comm->world, comm->rank, (ShardRtStatus)status,
+                    "rank %d: the program returned status %d%s", comm->rank, status, last);
   } else {
     context->jump = outer;
   }
@@ -68,8 +68,8 @@ static void jumpOut(ShardRtContext *context, ShardRtStatus status) {
 }
 
 /// A call that was refused before its peers heard of it stops the world too: they wait for it.
-static void finishCall(ShardRtContext *context, ShardRtStatus status, const char *kind, int32_t site,
-                       int64_t a, int64_t b) {
+static void finishCall(ShardRtContext *context, ShardRtStatus status, const char *kind,
+                       int32_t site, int64_t a, int64_t b) {
   if (status == SHARD_RT_OK)
     return;
   ShardRtComm *comm = context->comm;
@@ -126,8 +126,8 @@ void shardRtCallReduceScatter(ShardRtContext *context, int32_t site, int32_t gro
              "reduce-scatter", site, outer, chunk);
 }
 
-void shardRtCallAllToAll(ShardRtContext *context, int32_t site, int32_t groupMask,
-                         const void *send, void *recv, int64_t chunk, int32_t element) {
+void shardRtCallAllToAll(ShardRtContext *context, int32_t site, int32_t groupMask, const void *send,
+                         void *recv, int64_t chunk, int32_t element) {
   finishCall(context,
              shardRtAllToAll(context->comm, (uint32_t)groupMask, site, send, recv, toCount(chunk),
                              (ShardRtElement)element),
@@ -171,8 +171,8 @@ void shardRtAssertFailed(ShardRtContext *context, const char *message, const cha
   char last[512];
   shardRtDescribeLast(comm, last, sizeof(last));
   bool located = location && location[0];
-  jumpOut(context, shardRtFail(comm->world, comm->rank, SHARD_RT_PROGRAM_FAILED,
-                               "rank %d: assertion failed: %s%s%s%s", comm->rank,
-                               message ? message : "", located ? ", at " : "",
-                               located ? location : "", last));
+  jumpOut(context,
+          shardRtFail(comm->world, comm->rank, SHARD_RT_PROGRAM_FAILED,
+                      "rank %d: assertion failed: %s%s%s%s", comm->rank, message ? message : "",
+                      located ? ", at " : "", located ? location : "", last));
 }

@@ -234,8 +234,13 @@ void shardRtStreamCopy(void *restrict to, const void *restrict from, size_t byte
     _mm_stream_si128((__m128i *)target + 3, d);
   }
   memcpy(target, source, bytes);
-  _mm_sfence();
 #else
   memcpy(to, from, bytes);
+#endif
+}
+
+void shardRtStreamFence(void) {
+#ifdef __SSE2__
+  _mm_sfence();
 #endif
 }

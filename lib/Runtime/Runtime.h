@@ -140,7 +140,8 @@ void shardRtReduce(ShardRtElement element, ShardRtReduction reduction, int32_t n
                    const void *const *sources, size_t count, void *out);
 
 /// memcpy that leaves the caches alone where the machine can; for outputs larger than they are.
-/// Ends with a fence: other threads see the bytes once they see any later release.
+/// Other threads see the bytes once they see a release that follows the fence.
 void shardRtStreamCopy(void *restrict to, const void *restrict from, size_t bytes);
+void shardRtStreamFence(void);
 
 #endif // SHARD_LIB_RUNTIME_RUNTIME_H

@@ -109,7 +109,7 @@ static Value load(ShardRtElement element, const void *from) {
     value.bits = *(const uint8_t *)from;
     break;
   case SHARD_RT_I8:
-    value.bits = (uint64_t)(int64_t)*(const int8_t *)from;
+    value.bits = (uint64_t)(int64_t) * (const int8_t *)from;
     break;
   case SHARD_RT_I16: {
     int16_t x;
@@ -177,9 +177,9 @@ static Value combine(ShardRtElement element, ShardRtReduction reduction, Value a
   Value result = a;
   if (element == SHARD_RT_I1) {
     bool both = a.bits && b.bits, any = a.bits || b.bits;
-    result.bits = reduction == SHARD_RT_SUM                                  ? a.bits != b.bits
+    result.bits = reduction == SHARD_RT_SUM                               ? a.bits != b.bits
                   : reduction == SHARD_RT_MAX || reduction == SHARD_RT_OR ? any
-                                                                             : both;
+                                                                          : both;
     return result;
   }
   int64_t x = (int64_t)a.bits, y = (int64_t)b.bits;
@@ -237,8 +237,8 @@ static bool sameElement(ShardRtElement element, const void *a, const void *b) {
   if (!memcmp(a, b, sizes[element]))
     return true;
   Value x = load(element, a), y = load(element, b);
-  return isFloat(element) && (element == SHARD_RT_F64 ? isnan(x.f64) && isnan(y.f64)
-                                                      : isnan(x.f32) && isnan(y.f32));
+  return isFloat(element) &&
+         (element == SHARD_RT_F64 ? isnan(x.f64) && isnan(y.f64) : isnan(x.f32) && isnan(y.f32));
 }
 
 typedef struct Group {
@@ -373,8 +373,7 @@ static ShardRtStatus start(Rank *self, const Case *c, const Group *group, const 
     return shardRtReduceScatterStart(comm, group->mask, site, send, recv, c->outer, c->chunk,
                                      c->element, c->reduction, request);
   case SHARD_RT_ALL_TO_ALL:
-    return shardRtAllToAllStart(comm, group->mask, site, send, recv, c->chunk, c->element,
-                                request);
+    return shardRtAllToAllStart(comm, group->mask, site, send, recv, c->chunk, c->element, request);
   case SHARD_RT_BROADCAST:
     return shardRtBroadcastStart(comm, group->mask, site, (int32_t)c->parameter, send, recv,
                                  c->chunk, c->element, request);
@@ -580,7 +579,8 @@ static void runInFlight(Rank *self, uint64_t salt) {
     Flight *flight = &flights[order[i]];
     bool complete = false;
     ShardRtStatus status = SHARD_RT_OK;
-    for (int attempt = 0; i % 3 == 0 && attempt < 50 && !complete && status == SHARD_RT_OK; ++attempt)
+    for (int attempt = 0; i % 3 == 0 && attempt < 50 && !complete && status == SHARD_RT_OK;
+         ++attempt)
       status = shardRtTest(self->comm, &flight->request, &complete);
     if (!complete && status == SHARD_RT_OK)
       status = shardRtWait(self->comm, &flight->request);
@@ -627,9 +627,9 @@ static void runMessages(Rank *self, uint64_t salt) {
         fail(self, "receive fails");
       atomic_fetch_add(&self->test->nChecks, 1);
       for (size_t i = 0; i < count; ++i)
-        if (in[(size_t)slot * count + i] !=
-            (int64_t)hash((uint64_t)(peer * 64 + self->rank), (uint64_t)(message * 2 + channel),
-                          salt + i)) {
+        if (in[(size_t)slot * count + i] != (int64_t)hash((uint64_t)(peer * 64 + self->rank),
+                                                          (uint64_t)(message * 2 + channel),
+                                                          salt + i)) {
           fail(self, "message %d of rank %d on channel %d is wrong at %zu", message, peer, channel,
                i);
           break;
@@ -770,9 +770,8 @@ static int runRank(ShardRtContext *context, void *userData) {
 }
 
 int main(int argc, char **argv) {
-  static const Mesh meshes[] = {{0, {0}},       {1, {1}},    {1, {2}},    {1, {3}},
-                                {1, {5}},       {2, {2, 2}}, {2, {2, 3}}, {2, {1, 2}},
-                                {3, {2, 2, 2}}, {2, {4, 2}}};
+  static const Mesh meshes[] = {{0, {0}},    {1, {1}},    {1, {2}},    {1, {3}},       {1, {5}},
+                                {2, {2, 2}}, {2, {2, 3}}, {2, {1, 2}}, {3, {2, 2, 2}}, {2, {4, 2}}};
   int nIterations = argc > 1 ? atoi(argv[1]) : 1;
   int64_t smallest = argc > 3 ? atoi(argv[2]) : 1, largest = argc > 3 ? atoi(argv[3]) : 8;
   int nChecks = 0, nFailures = 0;

@@ -86,7 +86,6 @@ static void expect(const char *name, int32_t nAxes, const int64_t *axes, int64_t
 
 static float in[8][64], out[8][512];
 
-
 /// Runs one program body and returns what RunRanks shall see: OK, since the world has its message.
 static int invoke(ShardRtContext *context, void *userData, ShardRtProgramBody body) {
   Run *run = userData;
@@ -110,8 +109,7 @@ static int invoke(ShardRtContext *context, void *userData, ShardRtProgramBody bo
 
 static void allReduce(ShardRtContext *context, int32_t site, int32_t mask, void *const *args,
                       void *const *results, int64_t count) {
-  shardRtCallAllReduce(context, site, mask, args[0], results[0], count, SHARD_RT_F32,
-                       SHARD_RT_SUM);
+  shardRtCallAllReduce(context, site, mask, args[0], results[0], count, SHARD_RT_F32, SHARD_RT_SUM);
 }
 
 PROGRAM(asserting) {
@@ -220,8 +218,8 @@ static int aborting(ShardRtContext *context, void *userData) {
   ShardRtRequest request;
   ShardRtStatus status = SHARD_RT_OK;
   if (rank == 1) {
-    status = shardRtAllReduceStart(comm, 1, 0, in[1], out[1], 16, SHARD_RT_F32, SHARD_RT_SUM,
-                                   &request);
+    status =
+        shardRtAllReduceStart(comm, 1, 0, in[1], out[1], 16, SHARD_RT_F32, SHARD_RT_SUM, &request);
     shardRtAbort(comm, &request);
     memset(out[1], 0, sizeof(out[1])); // the buffers are this rank's again
     return SHARD_RT_OK;
@@ -265,8 +263,8 @@ static int goodBody(ShardRtContext *context, void *userData) {
   (void)userData;
   int32_t rank = shardRtContextGetRank(context);
   in[rank][0] = (float)rank + 1;
-  ShardRtStatus status = shardRtAllReduce(shardRtContextGetComm(context), 1, 0, in[rank],
-                                          out[rank], 1, SHARD_RT_F32, SHARD_RT_SUM);
+  ShardRtStatus status = shardRtAllReduce(shardRtContextGetComm(context), 1, 0, in[rank], out[rank],
+                                          1, SHARD_RT_F32, SHARD_RT_SUM);
   return status == SHARD_RT_OK && out[rank][0] != 6 ? 99 : (int)status;
 }
 

@@ -17,12 +17,13 @@
 #include <time.h>
 
 enum {
-  chunkBytes = 128 << 10,     // what a thread takes at a time
-  inlineBytes = 128 << 10,    // up to here the last rank to arrive does all
-  tileBytes = 16 << 10,       // stays in the first-level cache while it is copied n times
-  packedBytes = 32 << 10,     // narrow columns of all ranks side by side
-  streamBytes = 4 << 20,      // from here outputs bypass the caches
-  maxPooledMessages = 8,      // buffers kept for the next sends to a rank
+  chunkBytes = 128 << 10,    // what a thread takes at a time
+  inlineBytes = 128 << 10,   // up to here the last rank to arrive does all
+  tileBytes = 16 << 10,      // stays in the first-level cache while it is copied n times
+  packedBytes = 32 << 10,    // narrow columns of all ranks side by side
+  streamBytes = 4 << 20,     // from here outputs bypass the caches
+  streamTileBytes = 1 << 10, // short turns of reading and writing keep the memory busiest
+  maxPooledMessages = 8,     // buffers kept for the next sends to a rank
 };
 
 typedef struct Gate {
@@ -158,8 +159,10 @@ static void allReduceRange(Op *op, int32_t n, const void **sources, size_t begin
   _Alignas(64) char tile[SHARD_RT_TILE * 8];
   const ShardRtCollective *c = &op->posts[0].collective;
   size_t size = shardRtElementSize(c->element);
-  for (size_t at = begin; at < end; at += SHARD_RT_TILE) {
-    size_t count = minimum(SHARD_RT_TILE, end - at);
+  bool inPlace = c->send == c->recv; // and most likely so for the other ranks
+  size_t step = op->streams && !inPlace ? streamTileBytes / size : SHARD_RT_TILE / 4;
+  for (size_t at = begin; at < end; at += step) {
+    size_t count = minimum(step, end - at);
     for (int32_t i = 0; i < n; ++i)
       sources[i] = (const char *)op->posts[i].collective.send + at * size;
     shardRtReduce(c->element, c->reduction, n, sources, count, tile);
@@ -174,7 +177,8 @@ static void allReduceRange(Op *op, int32_t n, const void **sources, size_t begin
 /// Elements [begin, end) of rank `source`'s [outer, chunk], into all outputs.
 static void allGatherRange(Op *op, int32_t n, int32_t source, size_t begin, size_t end) {
   const ShardRtCollective *c = &op->posts[source].collective;
-  size_t size = shardRtElementSize(c->element), chunk = c->chunk, tile = tileBytes / size;
+  size_t size = shardRtElementSize(c->element), chunk = c->chunk;
+  size_t tile = (op->streams ? streamTileBytes : tileBytes) / size;
   while (begin < end) {
     size_t row = begin / chunk, column = begin % chunk;
     size_t nRows = 1, count = minimum(minimum(chunk - column, end - begin), tile);
@@ -259,10 +263,11 @@ static void runChunk(Op *op, int32_t n, const void **sources, size_t index) {
   }
   case SHARD_RT_BROADCAST: {
     const char *from = (const char *)op->posts[c->parameter].collective.send + at;
-    for (size_t done = 0; done < bytes; done += tileBytes)
+    size_t tile = op->streams ? streamTileBytes : tileBytes;
+    for (size_t done = 0; done < bytes; done += tile)
       for (int32_t i = 0; i < n; ++i)
         copyRows((char *)op->posts[i].collective.recv + at + done, 0, from + done, 0, 1,
-                 minimum(tileBytes, bytes - done), op->streams);
+                 minimum(tile, bytes - done), op->streams);
     break;
   }
   case SHARD_RT_PERMUTE: {
@@ -281,7 +286,8 @@ static void runChunk(Op *op, int32_t n, const void **sources, size_t index) {
 //===----------------------------------------------------------------------===//
 
 static Gate *gateOf(Local *local, const Blocked *blocked) {
-  return blocked->op ? &blocked->op->group->gate : &local->ranks[blocked->receive->rank].mailbox.gate;
+  return blocked->op ? &blocked->op->group->gate
+                     : &local->ranks[blocked->receive->rank].mailbox.gate;
 }
 
 static bool hasWork(Op *op) {
@@ -401,9 +407,8 @@ static void block(Local *local, int32_t rank, Blocked blocked, int64_t deadlineN
   pthread_mutex_lock(&gate->mutex);
   while (!timedOut && !canProceed(local, &blocked)) {
     if (world->timeoutNs)
-      timedOut =
-          pthread_cond_timedwait(&gate->changed, &gate->mutex, &deadline) == ETIMEDOUT &&
-          !canProceed(local, &blocked);
+      timedOut = pthread_cond_timedwait(&gate->changed, &gate->mutex, &deadline) == ETIMEDOUT &&
+                 !canProceed(local, &blocked);
     else
       pthread_cond_wait(&gate->changed, &gate->mutex);
   }
@@ -445,6 +450,8 @@ static void work(Local *local, Op *op, int32_t index) {
     runChunk(op, group->n, sources, chunk);
     ++nDone;
   }
+  if (op->streams)
+    shardRtStreamFence();
   pthread_mutex_lock(&group->gate.mutex);
   --op->nWorkers;
   op->nDone += nDone;
@@ -519,8 +526,7 @@ static void describeShape(const ShardRtCollective *c, char *text, size_t size) {
     snprintf(text, size, "%zu %s, %s", c->chunk, element, reductions[c->reduction]);
     break;
   case SHARD_RT_REDUCE_SCATTER:
-    snprintf(text, size, "%zu x %zu %s, %s", c->outer, c->chunk, element,
-             reductions[c->reduction]);
+    snprintf(text, size, "%zu x %zu %s, %s", c->outer, c->chunk, element, reductions[c->reduction]);
     break;
   case SHARD_RT_ALL_GATHER:
     snprintf(text, size, "%zu x %zu %s", c->outer, c->chunk, element);
@@ -536,9 +542,8 @@ static void describeShape(const ShardRtCollective *c, char *text, size_t size) {
   }
 }
 
-static ShardRtStatus failMismatch(ShardRtWorld *world, int32_t rank,
-                                  const ShardRtCollective *mine, int32_t peer,
-                                  const ShardRtCollective *theirs) {
+static ShardRtStatus failMismatch(ShardRtWorld *world, int32_t rank, const ShardRtCollective *mine,
+                                  int32_t peer, const ShardRtCollective *theirs) {
   char a[448], b[448], aShape[96], bShape[96];
   shardRtDescribe(mine, a, sizeof(a));
   shardRtDescribe(theirs, b, sizeof(b));
@@ -592,8 +597,7 @@ static ShardRtStatus startCollective(Local *local, const ShardRtGroup *group, ui
   op->posts[index].posted = true;
   if (++op->nPosted == shared->n) {
     planOp(op, shared->n);
-    size_t bytes = collective->outer * collective->chunk *
-                   shardRtElementSize(collective->element) *
+    size_t bytes = collective->outer * collective->chunk * shardRtElementSize(collective->element) *
                    laneCount(collective->kind, (size_t)shared->n);
     if (!op->complete && bytes <= inlineBytes)
       work(local, op, index);
@@ -607,8 +611,8 @@ static ShardRtStatus startCollective(Local *local, const ShardRtGroup *group, ui
   return SHARD_RT_OK;
 }
 
-static ShardRtStatus waitCollective(Local *local, int32_t rank, Op *op, int32_t index,
-                                    bool blocks, bool *outComplete) {
+static ShardRtStatus waitCollective(Local *local, int32_t rank, Op *op, int32_t index, bool blocks,
+                                    bool *outComplete) {
   Gate *gate = &op->group->gate;
   int64_t deadlineNs = 0;
   *outComplete = true;
@@ -1045,8 +1049,8 @@ static ShardRtStatus startLocal(void *state, ShardRtComm *comm, const ShardRtGro
 
 static bool isReceive(const ShardRtRequest *request) { return request->kind == SHARD_RT_SEND; }
 
-static ShardRtStatus waitLocal(void *state, ShardRtComm *comm, ShardRtRequest *request,
-                               bool blocks, bool *outComplete) {
+static ShardRtStatus waitLocal(void *state, ShardRtComm *comm, ShardRtRequest *request, bool blocks,
+                               bool *outComplete) {
   if (isReceive(request))
     return waitReceive(state, comm->rank, request->state, blocks, outComplete);
   return waitCollective(state, comm->rank, request->state, request->index, blocks, outComplete);
