@@ -319,7 +319,8 @@ static bool readPartial(const ShardMesh *mesh, MlirLocation location, MlirAttrib
         shardEmitErrorAt(location, "a sharding names axis '%s' twice", mesh->names[list[k]]);
         return false;
       }
-      out->partial[list[k]] = (uint8_t)combiner;
+      if (mesh->sizes[list[k]] > 1)
+        out->partial[list[k]] = (uint8_t)combiner;
     }
   }
   return true;
