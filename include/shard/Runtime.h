@@ -21,9 +21,9 @@ typedef enum ShardRtStatus {
   SHARD_RT_OK = 0,
   SHARD_RT_INVALID_ARGUMENT = 1,
   SHARD_RT_OUT_OF_MEMORY = 2,
-  SHARD_RT_PEER_LOST = 3,   // another rank failed
+  SHARD_RT_PEER_LOST = 3, // another rank failed
   SHARD_RT_TIMED_OUT = 4,
-  SHARD_RT_MISMATCH = 5,    // ranks issued different collectives
+  SHARD_RT_MISMATCH = 5,      // ranks issued different collectives
   SHARD_RT_PROGRAM_FAILED = 6 // a cf.assert of the program
 } ShardRtStatus;
 
@@ -64,9 +64,10 @@ typedef enum ShardRtKind {
 
 typedef int32_t ShardRtSite; // number of the collective in the program; -1 when not from a program
 
-typedef struct ShardRtWorld ShardRtWorld;     // all ranks of one process. Thread-safe.
-typedef struct ShardRtComm ShardRtComm;       // one rank's end. Thread-compatible.
-typedef struct ShardRtContext ShardRtContext; // what generated code sees of its rank. Thread-compatible.
+typedef struct ShardRtWorld ShardRtWorld; // all ranks of one process. Thread-safe.
+typedef struct ShardRtComm ShardRtComm;   // one rank's end. Thread-compatible.
+typedef struct ShardRtContext
+    ShardRtContext; // what generated code sees of its rank. Thread-compatible.
 
 /// A collective in flight, a value that the caller keeps from start to wait. Fields are private.
 typedef struct ShardRtRequest {
@@ -111,12 +112,13 @@ SHARD_EXPORTED ShardRtStatus shardRtWorldGetStatus(const ShardRtWorld *world);
 /// end; "" if there was none. Borrowed until the world is reset or destroyed. Thread-safe.
 SHARD_EXPORTED const char *shardRtWorldGetError(const ShardRtWorld *world);
 
-/// Number of the rank that failed first, -1 if none or if no rank did (shardRtWorldAbort). Thread-safe.
+/// Number of the rank that failed first, -1 if none or if no rank did (shardRtWorldAbort).
+/// Thread-safe.
 SHARD_EXPORTED int32_t shardRtWorldGetFailedRank(const ShardRtWorld *world);
 
 /// Stops the world: every wait, now or later, returns SHARD_RT_PEER_LOST. The first failure's text
-/// stands; `message` (copied, one line) is used if this is the first. Thread-safe, also from threads
-/// that are no rank.
+/// stands; `message` (copied, one line) is used if this is the first. Thread-safe, also from
+/// threads that are no rank.
 SHARD_EXPORTED void shardRtWorldAbort(ShardRtWorld *world, const char *message);
 
 /// Makes a failed world usable again: clears the failure, collectives in flight and messages not
@@ -140,14 +142,15 @@ SHARD_EXPORTED ShardRtStatus shardRtWorldRunRanks(ShardRtWorld *world, int32_t n
 // A rank's end of the world
 //===----------------------------------------------------------------------===//
 
-/// Takes rank `rank`'s end of the world, for one thread at a time.
+/// Takes rank `rank`'s end of the world, for one thread at a time. Keep it from step to step: a
+/// rank that has given its end back counts as ended until all have.
 ///   outComm   Yours to shardRtCommDestroy, before the world.
 /// SHARD_RT_INVALID_ARGUMENT: no such rank, or its end is taken.
 SHARD_EXPORTED ShardRtStatus shardRtCommCreate(ShardRtWorld *world, int32_t rank,
                                                ShardRtComm **outComm);
 
-/// Gives the end back. Requests in flight are cancelled; if another rank still needs one of them the
-/// world fails. Ranks that wait for this one, and nobody else can free, fail. NULL is fine.
+/// Gives the end back. Requests in flight are cancelled; if another rank still needs one of them
+/// the world fails. Ranks that wait for this one, and nobody else can free, fail. NULL is fine.
 SHARD_EXPORTED void shardRtCommDestroy(ShardRtComm *comm);
 
 SHARD_EXPORTED int32_t shardRtCommGetRank(const ShardRtComm *comm);
@@ -183,8 +186,8 @@ SHARD_EXPORTED void shardRtCommResetBytes(ShardRtComm *comm);
 //   SHARD_RT_MISMATCH, SHARD_RT_PEER_LOST, SHARD_RT_TIMED_OUT  the world has failed; buffers hold
 //                              anything, and until shardRtWorldReset every call fails.
 // Reductions combine in order of the group index, with the same bits on all ranks. Integers wrap
-// (i1: sum is exclusive or, max is or, min is and; else signed), f16 and bf16 accumulate in f32, max
-// and min give NaN if any operand is NaN and hold -0 below +0.
+// (i1: sum is exclusive or, max is or, min is and; else signed), f16 and bf16 accumulate in f32,
+// max and min give NaN if any operand is NaN and hold -0 below +0.
 //===----------------------------------------------------------------------===//
 
 /// Combines `count` elements over the group and leaves the result on every rank.
@@ -270,9 +273,8 @@ SHARD_EXPORTED ShardRtStatus shardRtAllToAllStart(ShardRtComm *comm, uint32_t gr
                                                   size_t chunk, ShardRtElement element,
                                                   ShardRtRequest *outRequest);
 SHARD_EXPORTED ShardRtStatus shardRtBroadcastStart(ShardRtComm *comm, uint32_t groupMask,
-                                                   ShardRtSite site, int32_t root,
-                                                   const void *send, void *recv, size_t count,
-                                                   ShardRtElement element,
+                                                   ShardRtSite site, int32_t root, const void *send,
+                                                   void *recv, size_t count, ShardRtElement element,
                                                    ShardRtRequest *outRequest);
 SHARD_EXPORTED ShardRtStatus shardRtShiftStart(ShardRtComm *comm, uint32_t groupMask,
                                                ShardRtSite site, int64_t offset, const void *send,
@@ -325,8 +327,8 @@ typedef int (*ShardRtProgramBody)(ShardRtContext *context, const int64_t *dims, 
 // `element` and `reduction` are the enumerations' numbers.
 //===----------------------------------------------------------------------===//
 
-/// Runs `body` with the arguments that follow it and returns its status, or that of the failure that
-/// stopped it. A status other than SHARD_RT_OK stops the other ranks too.
+/// Runs `body` with the arguments that follow it and returns its status, or that of the failure
+/// that stopped it. A status other than SHARD_RT_OK stops the other ranks too.
 SHARD_EXPORTED int shardRtInvoke(ShardRtContext *context, ShardRtProgramBody body,
                                  const int64_t *dims, void *const *args, void *const *results,
                                  void *workspace);
@@ -338,8 +340,8 @@ SHARD_EXPORTED void shardRtCallAllReduce(ShardRtContext *context, int32_t site, 
                                          const void *send, void *recv, int64_t count,
                                          int32_t element, int32_t reduction);
 SHARD_EXPORTED void shardRtCallAllGather(ShardRtContext *context, int32_t site, int32_t groupMask,
-                                         const void *send, void *recv, int64_t outer,
-                                         int64_t chunk, int32_t element);
+                                         const void *send, void *recv, int64_t outer, int64_t chunk,
+                                         int32_t element);
 SHARD_EXPORTED void shardRtCallReduceScatter(ShardRtContext *context, int32_t site,
                                              int32_t groupMask, const void *send, void *recv,
                                              int64_t outer, int64_t chunk, int32_t element,
@@ -349,8 +351,8 @@ SHARD_EXPORTED void shardRtCallAllToAll(ShardRtContext *context, int32_t site, i
                                         int32_t element);
 /// `root`: index in the group.
 SHARD_EXPORTED void shardRtCallBroadcast(ShardRtContext *context, int32_t site, int32_t groupMask,
-                                         int64_t root, const void *send, void *recv,
-                                         int64_t count, int32_t element);
+                                         int64_t root, const void *send, void *recv, int64_t count,
+                                         int32_t element);
 SHARD_EXPORTED void shardRtCallShift(ShardRtContext *context, int32_t site, int32_t groupMask,
                                      int64_t offset, const void *send, void *recv, int64_t count,
                                      int32_t element);

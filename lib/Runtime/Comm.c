@@ -203,6 +203,11 @@ static const ShardProgramSite *findSite(const ShardRtComm *comm, ShardRtSite sit
   return NULL;
 }
 
+const char *shardRtSiteLocation(const ShardRtComm *comm, ShardRtSite site) {
+  const ShardProgramSite *entry = findSite(comm, site);
+  return entry && entry->location ? entry->location : "";
+}
+
 /// Fills in what messages need, and remembers the collective as the rank's last.
 static const ShardProgramSite *nameCollective(ShardRtComm *comm, ShardRtCollective *collective) {
   const ShardProgramSite *entry = findSite(comm, collective->site);
@@ -410,7 +415,7 @@ static ShardRtStatus startMessage(ShardRtComm *comm, ShardRtCollective *collecti
   const ShardProgramSite *entry = nameCollective(comm, collective);
   ShardRtStatus status = world->backend->start(world->state, comm, NULL, 0, collective, outRequest);
   if (status == SHARD_RT_OK && !collective->isReceive && collective->peer != comm->rank) {
-    bool permutes = entry && !strcmp(entry->kind, shardRtKindName(SHARD_RT_PERMUTE));
+    bool permutes = entry && entry->kind && !strcmp(entry->kind, shardRtKindName(SHARD_RT_PERMUTE));
     comm->bytes[permutes ? SHARD_RT_PERMUTE : SHARD_RT_SEND] +=
         (int64_t)(collective->chunk * shardRtElementSize(collective->element));
   }

@@ -73,13 +73,13 @@ static void finishCall(ShardRtContext *context, ShardRtStatus status, const char
   if (status == SHARD_RT_OK)
     return;
   ShardRtComm *comm = context->comm;
-  const char *what = status == SHARD_RT_OUT_OF_MEMORY ? "out of memory" : "invalid argument";
-  char last[512];
-  shardRtDescribeLast(comm, last, sizeof(last));
-  if (!shardRtFailed(comm->world)) // else the message is there
+  if (!shardRtFailed(comm->world)) { // else the message is there
+    const char *what = status == SHARD_RT_OUT_OF_MEMORY ? "out of memory" : "invalid argument";
+    const char *location = shardRtSiteLocation(comm, site);
     shardRtFail(comm->world, comm->rank, status,
-                "rank %d: %s in %s (site %d) of %" PRId64 " x %" PRId64 " elements%s", comm->rank,
-                what, kind, site, a, b, last);
+                "rank %d: %s in %s%s%s (site %d): %" PRId64 " x %" PRId64 " elements", comm->rank,
+                what, kind, *location ? " of " : "", location, site, a, b);
+  }
   jumpOut(context, status);
 }
 

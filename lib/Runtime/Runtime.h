@@ -112,6 +112,9 @@ ShardRtStatus shardRtFailureFor(ShardRtWorld *world, int32_t rank);
 /// "all-reduce of model.mlir:4:7 (site 3, call 1)".
 void shardRtDescribe(const ShardRtCollective *collective, char *text, size_t size);
 
+/// Location of the source op of a site; "" if it is not known.
+const char *shardRtSiteLocation(const ShardRtComm *comm, ShardRtSite site);
+
 /// "; its last collective was all-reduce ...", or "" if there was none.
 void shardRtDescribeLast(const ShardRtComm *comm, char *text, size_t size);
 

@@ -490,7 +490,8 @@ int main(int argc, char **argv) {
          "rank 0: send of model.mlir:12:7 (site 2, call 1) [16 f32] does not match rank 1's "
          "receive of model.mlir:12:7 (site 2, call 1) [16 i32]");
   expect("negative count", 1, two, 0, negative, SHARD_RT_INVALID_ARGUMENT,
-         "rank 1: invalid argument in all-reduce (site 0) of 1 x -3 elements", NULL);
+         "rank 1: invalid argument in all-reduce of model.mlir:10:3 (site 0): 1 x -3 elements",
+         NULL);
   expect("no such axis", 1, two, 0, noAxis, SHARD_RT_INVALID_ARGUMENT,
          "rank 1: coordinate on axis 1 of a mesh of 1 axes", NULL);
   expect("status returned", 1, two, 0, returning, SHARD_RT_OUT_OF_MEMORY,
