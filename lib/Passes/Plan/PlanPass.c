@@ -81,8 +81,13 @@ static const char *describeFits(const ShardModel *model, ShardArena *arena) {
 }
 
 const char *shardPlanFittingDegrees(MlirOperation module, ShardArena *arena) {
-  ShardModel *model = shardModelCreate(module, arena);
-  return model ? describeFits(model, arena) : NULL;
+  // On a copy: a tensor.empty shared by ops of different meaning would tie their dimensions.
+  MlirOperation copy = mlirOperationClone(module);
+  shardUnshareCheapOps(copy, arena);
+  ShardModel *model = shardModelCreate(copy, arena);
+  const char *text = model ? describeFits(model, arena) : NULL;
+  mlirOperationDestroy(copy);
+  return text;
 }
 
 static MlirLogicalResult misfit(ShardPassRun *run, const ShardModel *model, const char *message) {

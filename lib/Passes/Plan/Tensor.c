@@ -123,6 +123,33 @@ typedef struct Evaluation {
   uint8_t *gathered;       // [entry arguments] weights that would have to be gathered
 } Evaluation;
 
+/// On how many sub-axes a product of activations is split.
+typedef struct SplitCount {
+  int32_t total, last;
+} SplitCount;
+
+static void countSplits(const ShardModel *model, const ShardAxisSolution *solution, bool again,
+                        SplitCount *const *splits) {
+  const ShardRules *rules = model->rules;
+  for (int32_t i = 0; i < solution->nInstances; ++i) {
+    const ShardInstance *instance = solution->instances[i];
+    const ShardFunctionInfo *info = &rules->functions[instance->function];
+    for (int32_t o = 0; o < info->nOps; ++o) {
+      const ShardOpRule *rule = &info->ops[o];
+      bool weight = !rule->contraction;
+      for (int32_t p = 0; p < rule->nOperands; ++p)
+        weight |= model->weight[rule->operands[p].value];
+      if (weight)
+        continue;
+      SplitCount *count = &splits[instance->function][o];
+      if (again)
+        count->total -= count->last; // the first attempt on this sub-axis does not count
+      count->last = instance->choices[o] >= 0;
+      count->total += count->last;
+    }
+  }
+}
+
 static bool evaluatePlan(Search *s, const ShardTensorPlan *plan, Evaluation *out) {
   const ShardModel *model = s->model;
   const ShardFunctionInfo *entry = &model->rules->functions[model->entry];
@@ -130,6 +157,9 @@ static bool evaluatePlan(Search *s, const ShardTensorPlan *plan, Evaluation *out
       .gathered = SHARD_ARENA_ARRAY(s->arena, uint8_t, entry->nArguments ? entry->nArguments : 1)};
   const ShardRules *rules = model->rules;
   EdgeCheck check = {.model = model, .gathered = out->gathered, .legal = true};
+  SplitCount **splits = SHARD_ARENA_ARRAY(s->arena, SplitCount *, model->rules->nFunctions);
+  for (int32_t f = 0; f < model->rules->nFunctions; ++f)
+    splits[f] = SHARD_ARENA_ARRAY(s->arena, SplitCount, model->rules->functions[f].nOps);
   int64_t *parts = SHARD_ARENA_ARRAY(s->arena, int64_t, entry->nArguments ? entry->nArguments : 1);
   for (int32_t a = 0; a < entry->nArguments; ++a)
     parts[a] = 1;
@@ -164,12 +194,18 @@ static bool evaluatePlan(Search *s, const ShardTensorPlan *plan, Evaluation *out
       check.entryReductions = 0;
       memset(out->gathered, 0, (size_t)entry->nArguments);
       shardAxisVisitEdges(&problem, solution, s->arena, checkEdge, &check);
+      countSplits(model, solution, attempt > 0, splits);
       if (check.legal)
         break;
     }
     if (check.entryReductions > out->entryReductions)
       out->entryReductions = check.entryReductions;
   }
+  // A product of activations (scores) is split by every sub-axis or by none: else its flops repeat.
+  for (int32_t f = 0; f < rules->nFunctions; ++f)
+    for (int32_t o = 0; o < rules->functions[f].nOps; ++o)
+      if (splits[f][o].total && splits[f][o].total != plan->nSubAxes)
+        check.legal = false;
   return check.legal;
 }
 
