@@ -20,7 +20,11 @@
 // PIPELINE: canonicalize
 // PIPELINE: shard-plan{degrees={tp2}}
 // PIPELINE: shard-spmdize
+// PIPELINE-NOT: shard-lower
 // PIPELINE: cse
+// RUN: shard-opt %S/Inputs/mlp.mlir --shard-auto-cpu=degrees=tp2 --dump-pass-pipeline -o /dev/null 2>&1 | FileCheck %s --check-prefix=CPU
+// CPU: shard-spmdize
+// CPU: shard-lower-cpu
 // A mistake in a pass's options.
 // RUN: not shard-opt %t/one.mlir --shard-check-divisible=axis-size=0 2>&1 | FileCheck %s --check-prefix=RANGE
 // RANGE: error: option 'axis-size' of 'shard-check-divisible' is 0, outside 1..

@@ -185,21 +185,16 @@ bool shardPassOptionsParse(const ShardPassInfo *info, MlirStringRef text, void *
 // Pipelines
 //===----------------------------------------------------------------------===//
 
-static bool nextPassOf(const ShardPipelineInfo *info, intptr_t *index, const char **cursor,
+// The pass at or after place `*index` of the table that is part of `info`; steps behind it.
+static bool nextPassOf(const ShardPipelineInfo *info, intptr_t *index,
                        const ShardPassInfo **outPass) {
-  if (!info->passes) {
-    while (*index < shardPassInfoCount() && !shardPassInfoIsInPipeline(*index))
-      ++*index;
-    if (*index >= shardPassInfoCount())
-      return false;
-    *outPass = shardPassInfoGet((*index)++);
-    return true;
-  }
-  if (!**cursor)
+  while (*index < shardPassInfoCount() && !shardPassInfoIsInPipeline(*index))
+    ++*index;
+  if (*index >= shardPassInfoCount())
     return false;
-  size_t length = strcspn(*cursor, ",");
-  *outPass = shardPassInfoFind(mlirStringRefCreate(*cursor, length));
-  *cursor += length + ((*cursor)[length] == ',');
+  *outPass = shardPassInfoGet((*index)++);
+  if (strcmp((*outPass)->argument, info->last) == 0)
+    *index = shardPassInfoCount();
   return true;
 }
 
@@ -231,7 +226,7 @@ bool shardPipelineExpand(const ShardPipelineInfo *info, MlirStringRef options, S
   intptr_t index = 0;
   bool stopFound = !stopAfter.length;
   const char *names = "";
-  for (cursor = info->passes; nextPassOf(info, &index, &cursor, &pass);) {
+  while (nextPassOf(info, &index, &pass)) {
     stopFound |= shardStringIs(stopAfter, pass->argument);
     for (size_t i = 0; i < nGiven; ++i)
       given[i].used |= shardPassOptionFind(pass, given[i].name) != NULL;
@@ -249,7 +244,7 @@ bool shardPipelineExpand(const ShardPipelineInfo *info, MlirStringRef options, S
       return false;
     }
   index = 0;
-  for (cursor = info->passes; nextPassOf(info, &index, &cursor, &pass);) {
+  while (nextPassOf(info, &index, &pass)) {
     const char *part = "";
     for (size_t i = 0; i < nGiven; ++i)
       if (shardPassOptionFind(pass, given[i].name))

@@ -57,8 +57,11 @@ const ShardPassInfo *shardPassInfoFind(MlirStringRef argument) {
 
 static const ShardPipelineInfo pipelineTable[] = {
     {.argument = "shard-auto",
-     .summary = "Shard a one-device program: every pass of --auto-shard in order",
-     .passes = NULL},
+     .summary = "Shard a one-device program: the passes of --auto-shard in order",
+     .last = "shard-spmdize"},
+    {.argument = "shard-auto-cpu",
+     .summary = "Shard a one-device program, then lower it to CPU code",
+     .last = "shard-lower-cpu"},
 };
 
 intptr_t shardPipelineInfoCount(void) { return sizeof(pipelineTable) / sizeof(pipelineTable[0]); }

@@ -39,7 +39,7 @@ MlirPass shardPassCreate(const ShardPassInfo *info, MlirStringRef options, char 
 typedef struct ShardPipelineInfo {
   const char *argument; // "shard-auto"
   const char *summary;
-  const char *passes;   // arguments separated by commas; null: every pass of Passes.def's pipeline
+  const char *last;     // the pass of Passes.def's pipeline that it ends with
 } ShardPipelineInfo;
 intptr_t shardPipelineInfoCount(void);
 const ShardPipelineInfo *shardPipelineInfoGet(intptr_t index);
