@@ -506,6 +506,16 @@ static Box makeBox(ShardEvaluator *evaluator, ShardArena *arena, MlirOperation o
   return box;
 }
 
+bool shardEvaluateScalar(ShardEvaluator *evaluator, MlirValue value, int64_t *outValue) {
+  ShardArena *arena = shardArenaCreate();
+  Box box = makeBox(evaluator, arena, (MlirOperation){NULL}, 0, NULL, NULL, NULL);
+  const int64_t *values = evaluateScalar(&box, value);
+  if (values)
+    *outValue = values[0];
+  shardArenaDestroy(arena);
+  return values != NULL;
+}
+
 bool shardLoopExtents(MlirOperation op, intptr_t *outCount, int64_t **outExtents,
                       ShardArena *arena) {
   MlirAttribute maps = shardIndexingMaps(op);

@@ -31,6 +31,10 @@ typedef struct ShardLoopValues {
 bool shardEvaluateInBody(ShardEvaluator *evaluator, MlirOperation op, intptr_t nLoops,
                          const int64_t *extents, MlirValue value, ShardLoopValues *out);
 
+/// An integer or index scalar outside loops that does not depend on data, such as arithmetic on
+/// constants.
+bool shardEvaluateScalar(ShardEvaluator *evaluator, MlirValue value, int64_t *outValue);
+
 /// Extents of a linalg op's loops from its operands. False if a loop has no plain dimension.
 bool shardLoopExtents(MlirOperation op, intptr_t *outCount, int64_t **outExtents,
                       ShardArena *arena);

@@ -30,6 +30,9 @@ bool shardImportHasTosa(const ShardImport *import);
 /// SetDims.c: "ARG:D=N,..." gives extents to dynamic dimensions of the entry's arguments.
 MlirLogicalResult shardImportSetDims(const ShardImport *import, const char *dims);
 
+/// RefineShapes.c: static result types from static arguments; not for TOSA ops.
+MlirLogicalResult shardImportRefineShapes(const ShardImport *import);
+
 /// ImportTosa.c: TOSA to linalg, tensor and arith.
 MlirLogicalResult shardImportTosa(const ShardImport *import);
 

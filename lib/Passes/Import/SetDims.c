@@ -2,8 +2,8 @@
 #include "ImportParts.h"
 
 #include "mlir-c/BuiltinTypes.h"
+#include "mlir-c/Dialect/Tosa.h"
 #include "mlir-c/Pass.h"
-#include "mlir-c/Transforms.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -78,44 +78,54 @@ static MlirLogicalResult setOne(const ShardImport *import, int64_t **shapes, con
   return mlirLogicalResultSuccess();
 }
 
-/// Casts at the arguments, then upstream's canonicalization, which carries the static shapes on.
+enum { maxRounds = 16 };
+
+static MlirWalkResult findDynamic(MlirOperation op, void *user) {
+  for (intptr_t i = 0, n = mlirOperationGetNumResults(op); i < n; ++i) {
+    MlirType type = mlirValueGetType(mlirOperationGetResult(op, i));
+    if (mlirTypeIsARankedTensor(type) && !mlirShapedTypeHasStaticShape(type)) {
+      *(bool *)user = true;
+      return MlirWalkResultInterrupt;
+    }
+  }
+  return MlirWalkResultAdvance;
+}
+
+static bool isDynamic(const ShardImport *import) {
+  bool found = false;
+  mlirOperationWalk(import->entry, findDynamic, &found, MlirWalkPreOrder);
+  return found;
+}
+
+/// The extents on the arguments, and from there on. TOSA ops infer theirs by upstream's pass,
+/// between ours for the others, until both are done.
 static MlirLogicalResult specialize(const ShardImport *import, int64_t *const *shapes) {
   MlirBlock body = shardFuncGetBody(import->entry);
-  MlirOperation first = mlirBlockGetFirstOperation(body);
   for (intptr_t i = 0, n = mlirBlockGetNumArguments(body); i < n; ++i) {
-    if (!shapes[i])
-      continue;
     MlirValue argument = mlirBlockGetArgument(body, i);
     MlirType type = mlirValueGetType(argument);
-    mlirValueSetType(argument, shardTensorWithShape(type, mlirShapedTypeGetRank(type), shapes[i]));
-    MlirOperation cast =
-        shardOpCreate((MlirBlock){NULL}, first, mlirOperationGetLocation(import->entry),
-                      "tensor.cast", 1, &type, 1, &argument, 0, NULL, 0, NULL);
-    mlirValueReplaceAllUsesExcept(argument, mlirOperationGetResult(cast, 0), 1, &cast);
+    if (shapes[i])
+      mlirValueSetType(argument,
+                       shardTensorWithShape(type, mlirShapedTypeGetRank(type), shapes[i]));
   }
-  shardFuncUpdateType(import->entry);
-  MlirPassManager manager = mlirPassManagerCreateOnOperation(
-      import->context, mlirStringRefCreateFromCString("builtin.module"));
-  mlirPassManagerEnableVerifier(manager, false);
-  mlirPassManagerAddOwnedPass(manager, mlirCreateTransformsCanonicalizer());
-  mlirPassManagerAddOwnedPass(manager, mlirCreateTransformsCSE());
-  mlirPassManagerAddOwnedPass(manager, mlirCreateTransformsCanonicalizer());
-  MlirLogicalResult result = mlirPassManagerRunOnOp(manager, import->module);
-  mlirPassManagerDestroy(manager);
-  if (mlirLogicalResultIsFailure(result))
-    return result;
-  MlirOperation end = mlirBlockGetTerminator(body);
-  for (intptr_t i = 0, n = mlirOperationGetNumOperands(end); i < n; ++i) {
-    MlirOperation cast = shardValueDefiningOp(mlirOperationGetOperand(end, i));
-    if (!mlirOperationIsNull(cast) && shardOpIs(cast, "tensor.cast"))
-      mlirOperationSetOperand(end, i, mlirOperationGetOperand(cast, 0));
+  if (!shardImportHasTosa(import))
+    return shardImportRefineShapes(import);
+  for (int round = 0; round < maxRounds; ++round) {
+    shardFuncUpdateType(import->entry);
+    MlirPassManager manager = mlirPassManagerCreateOnOperation(
+        import->context, mlirStringRefCreateFromCString("builtin.module"));
+    mlirPassManagerEnableVerifier(manager, false);
+    MlirOpPassManager functions =
+        mlirPassManagerGetNestedUnder(manager, mlirStringRefCreateFromCString("func.func"));
+    mlirOpPassManagerAddOwnedPass(functions, mlirCreateTosaTosaInferShapesPass());
+    MlirLogicalResult result = mlirPassManagerRunOnOp(manager, import->module);
+    mlirPassManagerDestroy(manager);
+    if (mlirLogicalResultIsFailure(result) ||
+        mlirLogicalResultIsFailure(shardImportRefineShapes(import)))
+      return mlirLogicalResultFailure();
+    if (!isDynamic(import))
+      break;
   }
-  intptr_t nOps;
-  MlirOperation *ops = shardBlockOps(body, import->arena, &nOps);
-  for (intptr_t i = nOps - 1; i >= 0; --i)
-    if (shardOpIs(ops[i], "tensor.cast") && shardValueIsUnused(mlirOperationGetResult(ops[i], 0)))
-      mlirOperationDestroy(ops[i]);
-  shardFuncUpdateType(import->entry);
   return mlirLogicalResultSuccess();
 }
 
@@ -133,7 +143,12 @@ MlirLogicalResult shardImportSetDims(const ShardImport *import, const char *dims
     at += length + 1;
   }
   for (intptr_t i = 0; i < n; ++i)
-    if (shapes[i])
-      return specialize(import, shapes);
+    if (shapes[i]) {
+      if (mlirLogicalResultIsFailure(specialize(import, shapes)))
+        return mlirLogicalResultFailure();
+      // Extents that do not fit together show here, at the op where they meet.
+      return mlirOperationVerify(import->module) ? mlirLogicalResultSuccess()
+                                                 : mlirLogicalResultFailure();
+    }
   return mlirLogicalResultSuccess();
 }
