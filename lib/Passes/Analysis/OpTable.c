@@ -1,0 +1,496 @@
+//===- OpTable.c - Dimension rules: the one table -----------------*- C -*-===//
+// A row an op: its loops, and every dimension of every operand and result in terms of them.
+//===----------------------------------------------------------------------===//
+
+#include "RulesInternal.h"
+
+#include "mlir-c/AffineExpr.h"
+#include "mlir-c/AffineMap.h"
+#include "mlir-c/BuiltinAttributes.h"
+#include "mlir-c/Dialect/Linalg.h"
+
+#include <assert.h>
+#include <string.h>
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+static void describeLinalg(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape);
+static void describeElementwise(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape);
+static void describeSource(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape);
+static void describeConstant(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape);
+static void describeReshape(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape);
+static void describeExtractSlice(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape);
+static void describeInsertSlice(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape);
+static void describePad(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape);
+static void describeConcat(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape);
+
+#define LINALG_SUMMARY                                                                             \
+  "one factor a loop; parallel if in a result's map, else a reduction with the body's combiner"
+#define ELEMENTWISE_SUMMARY "one parallel factor a dimension"
+
+static const ShardOpEntry opTable[] = {
+    {"linalg.generic", LINALG_SUMMARY "; tensor.extract by linalg.index follows the loop, by data is a gather", SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.matmul", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.batch_matmul", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.matvec", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.vecmat", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.batch_matvec", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.batch_vecmat", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.batch_reduce_matmul", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.dot", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.contract", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.transpose", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.broadcast", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.reduce", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.map", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.fill", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.copy", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.elementwise", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.add", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.sub", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.mul", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.div", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.max", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.min", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.exp", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.log", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.abs", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.ceil", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.floor", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.negf", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.reciprocal", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.round", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.sqrt", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.rsqrt", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.square", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.tanh", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.erf", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.select", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.powf", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.conv_1d_ncw_fcw", LINALG_SUMMARY "; a window d0*s+d1 is a product when it tiles, else whole", SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.conv_1d_nwc_wcf", LINALG_SUMMARY "; a window d0*s+d1 is a product when it tiles, else whole", SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.conv_2d_nchw_fchw", LINALG_SUMMARY "; a window d0*s+d1 is a product when it tiles, else whole", SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.conv_2d_nhwc_hwcf", LINALG_SUMMARY "; a window d0*s+d1 is a product when it tiles, else whole", SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.conv_2d_nhwc_fhwc", LINALG_SUMMARY "; a window d0*s+d1 is a product when it tiles, else whole", SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.depthwise_conv_2d_nhwc_hwc", LINALG_SUMMARY "; a window d0*s+d1 is a product when it tiles, else whole", SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.depthwise_conv_2d_nhwc_hwcm", LINALG_SUMMARY "; a window d0*s+d1 is a product when it tiles, else whole", SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.pooling_nhwc_sum", LINALG_SUMMARY "; a window d0*s+d1 is a product when it tiles, else whole", SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.pooling_nhwc_max", LINALG_SUMMARY "; a window d0*s+d1 is a product when it tiles, else whole", SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.pooling_nchw_sum", LINALG_SUMMARY "; a window d0*s+d1 is a product when it tiles, else whole", SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.pooling_nchw_max", LINALG_SUMMARY "; a window d0*s+d1 is a product when it tiles, else whole", SHARD_OP_COMPUTE, describeLinalg},
+    {"tensor.empty", ELEMENTWISE_SUMMARY, SHARD_OP_COMPUTE, describeSource},
+    {"tensor.splat", ELEMENTWISE_SUMMARY, SHARD_OP_COMPUTE, describeSource},
+    {"arith.constant", "splat: one parallel factor a dimension; other values: whole", SHARD_OP_COMPUTE, describeConstant},
+    {"tensor.cast", ELEMENTWISE_SUMMARY, SHARD_OP_COMPUTE, describeElementwise},
+    {"tensor.expand_shape", "each operand dimension is the product of its group", SHARD_OP_RESHAPE, describeReshape},
+    {"tensor.collapse_shape", "each result dimension is the product of its group", SHARD_OP_RESHAPE, describeReshape},
+    {"tensor.extract_slice", "whole dimensions parallel; a tile of equal tiles is a window on its minor factor; else whole", SHARD_OP_SLICE, describeExtractSlice},
+    {"tensor.insert_slice", "as tensor.extract_slice, with the destination along", SHARD_OP_SLICE, describeInsertSlice},
+    {"tensor.pad", "dimensions without padding parallel, padded ones whole", SHARD_OP_SLICE, describePad},
+    {"tensor.concat", "other dimensions parallel; the joined one is [pieces, piece] when pieces are equal, else whole", SHARD_OP_SLICE, describeConcat},
+    {"func.call", "the callee's own factors", SHARD_OP_CALL, shardRuleDescribeWhole},
+    {"func.return", "no factor: results are resharded to what the caller wants", SHARD_OP_RETURN, shardRuleDescribeWhole},
+};
+
+// arith and math ops on tensors share one row.
+static const ShardOpEntry elementwiseEntry = {"arith.* and math.* on tensors", ELEMENTWISE_SUMMARY,
+                                              SHARD_OP_COMPUTE, describeElementwise};
+
+intptr_t shardOpEntryCount(void) { return (intptr_t)(sizeof(opTable) / sizeof(opTable[0])) + 1; }
+
+static const ShardOpEntry *entryAt(intptr_t index) {
+  return index < shardOpEntryCount() - 1 ? &opTable[index] : &elementwiseEntry;
+}
+
+const char *shardOpEntryName(intptr_t index) { return entryAt(index)->name; }
+const char *shardOpEntrySummary(intptr_t index) { return entryAt(index)->summary; }
+
+const ShardOpEntry *shardOpEntryFind(MlirStringRef name) {
+  for (size_t i = 0; i < sizeof(opTable) / sizeof(opTable[0]); ++i)
+    if (shardStringIs(name, opTable[i].name))
+      return &opTable[i];
+  if ((name.length > 6 && memcmp(name.data, "arith.", 6) == 0) ||
+      (name.length > 5 && memcmp(name.data, "math.", 5) == 0))
+    return &elementwiseEntry;
+  return NULL;
+}
+
+//===----------------------------------------------------------------------===//
+// Describing ops
+//===----------------------------------------------------------------------===//
+
+static int32_t addLoop(ShardRuleBuilder *b, ShardOpShape *shape, int64_t size, bool whole, bool real) {
+  assert(shape->nLoops < SHARD_MAX_LOOPS);
+  shape->loops[shape->nLoops] =
+      (ShardLoop){.size = size, .node = shardNodeCreate(b, size), .whole = whole, .real = real};
+  return shape->nLoops++;
+}
+
+static ShardDimExpr dimWhole(void) { return (ShardDimExpr){.kind = SHARD_DIM_WHOLE}; }
+
+static ShardDimExpr dimProduct(ShardRuleBuilder *b, int32_t n, const int32_t *loops) {
+  ShardDimExpr expr = {.kind = SHARD_DIM_PRODUCT, .nLoops = n};
+  expr.loops = SHARD_ARENA_ARRAY(b->arena, int32_t, n ? n : 1);
+  memcpy(expr.loops, loops, (size_t)n * sizeof(int32_t));
+  return expr;
+}
+
+static ShardDimExpr dimLoop(ShardRuleBuilder *b, int32_t loop) { return dimProduct(b, 1, &loop); }
+
+static ShardPortShape *addPort(ShardRuleBuilder *b, ShardOpShape *shape, bool result, MlirValue value,
+                          int32_t operandIndex, MlirOperation user) {
+  ShardPortShape **list = result ? &shape->results : &shape->operands;
+  int32_t *n = result ? &shape->nResults : &shape->nOperands;
+  if ((*n & (*n - 1)) == 0) { // grows at powers of two
+    ShardPortShape *bigger = SHARD_ARENA_ARRAY(b->arena, ShardPortShape, *n ? *n * 2 : 1);
+    if (*n)
+      memcpy(bigger, *list, (size_t)*n * sizeof(ShardPortShape));
+    *list = bigger;
+  }
+  ShardPortShape *port = &(*list)[(*n)++];
+  intptr_t rank = (intptr_t)mlirShapedTypeGetRank(mlirValueGetType(value));
+  *port = (ShardPortShape){.value = value, .operandIndex = operandIndex, .user = user};
+  port->dims = SHARD_ARENA_ARRAY(b->arena, ShardDimExpr, rank ? rank : 1);
+  for (intptr_t d = 0; d < rank; ++d)
+    port->dims[d] = dimWhole();
+  return port;
+}
+
+
+static void addAllPorts(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape) {
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); ++i)
+    if (isTensor(mlirOperationGetOperand(op, i)))
+      addPort(b, shape, false, mlirOperationGetOperand(op, i), (int32_t)i, op);
+  for (intptr_t i = 0; i < mlirOperationGetNumResults(op); ++i)
+    if (isTensor(mlirOperationGetResult(op, i)))
+      addPort(b, shape, true, mlirOperationGetResult(op, i), (int32_t)i, op);
+}
+
+/// Tensors of the function that ops nested in `op` use.
+static void addCaptures(ShardRuleBuilder *b, MlirOperation op, MlirRegion region, ShardOpShape *shape) {
+  for (MlirBlock block = mlirRegionGetFirstBlock(region); block.ptr;
+       block = mlirBlockGetNextInRegion(block))
+    for (MlirOperation inner = mlirBlockGetFirstOperation(block); inner.ptr;
+         inner = mlirOperationGetNextInBlock(inner)) {
+      for (intptr_t i = 0; i < mlirOperationGetNumOperands(inner); ++i) {
+        MlirValue value = mlirOperationGetOperand(inner, i);
+        if (isTensor(value) && shardRuleFindValue(b, value) >= 0)
+          addPort(b, shape, false, value, -1, inner);
+      }
+      for (intptr_t r = 0; r < mlirOperationGetNumRegions(inner); ++r)
+        addCaptures(b, op, mlirOperationGetRegion(inner, r), shape);
+    }
+}
+
+void shardRuleDescribeWhole(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape) {
+  addAllPorts(b, op, shape);
+  for (intptr_t r = 0; r < mlirOperationGetNumRegions(op); ++r)
+    addCaptures(b, op, mlirOperationGetRegion(op, r), shape);
+}
+
+
+/// The loop that a body's index value runs along (`linalg.index k` through casts), or -1.
+static int32_t indexLoop(MlirValue value) {
+  for (;;) {
+    MlirOperation def = definingOp(value);
+    if (!def.ptr)
+      return -1;
+    if (shardOpIs(def, "linalg.index")) {
+      int64_t dim = -1;
+      shardAttrGetI64(shardOpGetAttribute(def, "dim"), &dim);
+      return (int32_t)dim;
+    }
+    if (!shardOpIs(def, "arith.index_cast") && !shardOpIs(def, "arith.index_castui"))
+      return -1;
+    value = mlirOperationGetOperand(def, 0);
+  }
+}
+
+static void describeExtracts(ShardRuleBuilder *b, MlirBlock body, ShardOpShape *shape, int32_t nLoops) {
+  for (MlirOperation inner = mlirBlockGetFirstOperation(body); inner.ptr;
+       inner = mlirOperationGetNextInBlock(inner)) {
+    if (!shardOpIs(inner, "tensor.extract")) {
+      for (intptr_t i = 0; i < mlirOperationGetNumOperands(inner); ++i) {
+        MlirValue value = mlirOperationGetOperand(inner, i);
+        if (isTensor(value) && shardRuleFindValue(b, value) >= 0)
+          addPort(b, shape, false, value, -1, inner);
+      }
+      for (intptr_t r = 0; r < mlirOperationGetNumRegions(inner); ++r)
+        addCaptures(b, inner, mlirOperationGetRegion(inner, r), shape);
+      continue;
+    }
+    MlirValue table = mlirOperationGetOperand(inner, 0);
+    if (shardRuleFindValue(b, table) < 0)
+      continue;
+    ShardPortShape *port = addPort(b, shape, false, table, -1, inner);
+    for (intptr_t d = 0; d < rankOf(table); ++d) {
+      int32_t loop = indexLoop(mlirOperationGetOperand(inner, d + 1));
+      if (loop >= 0 && loop < nLoops)
+        port->dims[d] = shape->loops[loop].size == sizeOf(table, d) ? dimLoop(b, loop) : dimWhole();
+      else
+        port->dims[d] = (ShardDimExpr){.kind = SHARD_DIM_GATHER};
+    }
+  }
+}
+
+/// d0, or d0 floordiv c, or d0 * s + d1 that tiles; whole otherwise.
+static ShardDimExpr describeMapResult(ShardRuleBuilder *b, ShardOpShape *shape, MlirAffineExpr expr, int64_t size) {
+  if (mlirAffineExprIsADim(expr)) {
+    int32_t loop = (int32_t)mlirAffineDimExprGetPosition(expr);
+    return shape->loops[loop].size == size ? dimLoop(b, loop) : dimWhole();
+  }
+  if (mlirAffineExprIsAFloorDiv(expr)) {
+    MlirAffineExpr dim = mlirAffineBinaryOpExprGetLHS(expr), by = mlirAffineBinaryOpExprGetRHS(expr);
+    if (mlirAffineExprIsADim(dim) && mlirAffineExprIsAConstant(by)) {
+      int32_t loop = (int32_t)mlirAffineDimExprGetPosition(dim);
+      int64_t part = mlirAffineConstantExprGetValue(by);
+      if (part > 0 && size > 0 && shape->loops[loop].size == size * part) {
+        ShardDimExpr result = dimLoop(b, loop);
+        result.kind = SHARD_DIM_PREFIX;
+        return result;
+      }
+    }
+    return dimWhole();
+  }
+  if (mlirAffineExprIsAAdd(expr)) {
+    MlirAffineExpr major = mlirAffineBinaryOpExprGetLHS(expr);
+    MlirAffineExpr minor = mlirAffineBinaryOpExprGetRHS(expr);
+    if (!mlirAffineExprIsADim(minor)) { // either order
+      MlirAffineExpr swap = major;
+      major = minor, minor = swap;
+    }
+    if (!mlirAffineExprIsADim(minor))
+      return dimWhole();
+    int64_t stride = 1;
+    if (mlirAffineExprIsAMul(major)) {
+      MlirAffineExpr by = mlirAffineBinaryOpExprGetRHS(major);
+      if (!mlirAffineExprIsAConstant(by))
+        return dimWhole();
+      stride = mlirAffineConstantExprGetValue(by);
+      major = mlirAffineBinaryOpExprGetLHS(major);
+    }
+    if (!mlirAffineExprIsADim(major))
+      return dimWhole();
+    int32_t loops[2] = {(int32_t)mlirAffineDimExprGetPosition(major),
+                        (int32_t)mlirAffineDimExprGetPosition(minor)};
+    int64_t sizes[2] = {shape->loops[loops[0]].size, shape->loops[loops[1]].size};
+    if (sizes[0] == 1 && sizes[1] == size)
+      return dimLoop(b, loops[1]);
+    if (sizes[1] == 1 && stride == 1 && sizes[0] == size)
+      return dimLoop(b, loops[0]);
+    if (sizes[1] == stride && sizes[0] * stride == size)
+      return dimProduct(b, 2, loops);
+  }
+  return dimWhole();
+}
+
+static void describeLinalg(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape) {
+  MlirAttribute maps = mlirLinalgGetIndexingMapsAttribute(op);
+  if (!maps.ptr || !mlirAttributeIsAArray(maps) || mlirOperationGetNumResults(op) == 0) {
+    shardRuleDescribeWhole(b, op, shape);
+    return;
+  }
+  intptr_t nMaps = mlirArrayAttrGetNumElements(maps);
+  intptr_t nOperands = mlirOperationGetNumOperands(op), nInits = mlirOperationGetNumResults(op);
+  MlirAffineMap first = mlirAffineMapAttrGetValue(mlirArrayAttrGetElement(maps, 0));
+  intptr_t nLoops = mlirAffineMapGetNumDims(first);
+  if (nMaps != nOperands || nLoops > SHARD_MAX_LOOPS) {
+    shardRuleDescribeWhole(b, op, shape);
+    return;
+  }
+  for (intptr_t l = 0; l < nLoops; ++l)
+    addLoop(b, shape, 1, false, true);
+  for (intptr_t i = 0; i < nMaps; ++i) {
+    MlirValue operand = mlirOperationGetOperand(op, i);
+    if (!isTensor(operand))
+      continue;
+    MlirAffineMap map = mlirAffineMapAttrGetValue(mlirArrayAttrGetElement(maps, i));
+    for (intptr_t d = 0; d < rankOf(operand); ++d) {
+      MlirAffineExpr expr = mlirAffineMapGetResult(map, d);
+      if (mlirAffineExprIsADim(expr))
+        shape->loops[mlirAffineDimExprGetPosition(expr)].size = sizeOf(operand, d);
+    }
+  }
+  for (intptr_t l = 0; l < nLoops; ++l)
+    b->nodes[shape->loops[l].node].size = shape->loops[l].size;
+  for (intptr_t i = 0; i < nOperands + nInits; ++i) {
+    bool result = i >= nOperands;
+    intptr_t mapIndex = result ? i - nInits : i;
+    MlirValue value = result ? mlirOperationGetResult(op, i - nOperands) : mlirOperationGetOperand(op, i);
+    if (!isTensor(value))
+      continue;
+    ShardPortShape *port = addPort(b, shape, result, value, (int32_t)(result ? i - nOperands : i), op);
+    port->init = !result && i >= nOperands - nInits;
+    MlirAffineMap map = mlirAffineMapAttrGetValue(mlirArrayAttrGetElement(maps, mapIndex));
+    for (intptr_t d = 0; d < rankOf(value); ++d)
+      port->dims[d] = describeMapResult(b, shape, mlirAffineMapGetResult(map, d), sizeOf(value, d));
+  }
+  if (mlirOperationGetNumRegions(op) == 1)
+    describeExtracts(b, mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0)), shape,
+                     (int32_t)nLoops);
+}
+
+static void describeElementwise(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape) {
+  addAllPorts(b, op, shape);
+  if (shape->nResults == 0)
+    return;
+  MlirValue result = shape->results[0].value;
+  for (intptr_t d = 0; d < rankOf(result); ++d)
+    addLoop(b, shape, sizeOf(result, d), false, false);
+  for (int32_t i = 0; i < shape->nOperands + shape->nResults; ++i) {
+    ShardPortShape *port = i < shape->nOperands ? &shape->operands[i] : &shape->results[i - shape->nOperands];
+    if (rankOf(port->value) != rankOf(result))
+      continue;
+    for (intptr_t d = 0; d < rankOf(result); ++d)
+      if (sizeOf(port->value, d) == shape->loops[d].size)
+        port->dims[d] = dimLoop(b, (int32_t)d);
+  }
+}
+
+static void describeSource(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape) {
+  describeElementwise(b, op, shape);
+}
+
+static void describeConstant(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape) {
+  MlirAttribute value = shardOpGetAttribute(op, "value");
+  if (value.ptr && mlirAttributeIsADenseElements(value) && mlirDenseElementsAttrIsSplat(value))
+    describeElementwise(b, op, shape);
+  else
+    addAllPorts(b, op, shape);
+}
+
+static void describeReshape(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape) {
+  addAllPorts(b, op, shape);
+  bool expand = shardOpIs(op, "tensor.expand_shape");
+  MlirAttribute groups = shardOpGetAttribute(op, "reassociation");
+  ShardPortShape *source = &shape->operands[0], *result = &shape->results[0];
+  ShardPortShape *fine = expand ? result : source, *coarse = expand ? source : result;
+  int32_t fineDim = 0;
+  for (intptr_t g = 0; g < mlirArrayAttrGetNumElements(groups); ++g) {
+    int32_t loops[SHARD_MAX_LOOPS], n = 0;
+    intptr_t count = mlirArrayAttrGetNumElements(mlirArrayAttrGetElement(groups, g));
+    for (intptr_t k = 0; k < count; ++k, ++fineDim) {
+      loops[n] = addLoop(b, shape, sizeOf(fine->value, fineDim), false, false);
+      fine->dims[fineDim] = dimLoop(b, loops[n++]);
+    }
+    coarse->dims[g] = dimProduct(b, n, loops);
+  }
+}
+
+static bool readI64Array(MlirOperation op, const char *name, intptr_t rank, int64_t *out) {
+  MlirAttribute attribute = shardOpGetAttribute(op, name);
+  if (!attribute.ptr || !mlirAttributeIsADenseI64Array(attribute) ||
+      mlirDenseArrayGetNumElements(attribute) != rank || rank > SHARD_MAX_LOOPS)
+    return false;
+  for (intptr_t i = 0; i < rank; ++i)
+    out[i] = mlirDenseI64ArrayGetElement(attribute, i);
+  return true;
+}
+
+/// A window [offset, offset + size) of a dimension of `full` steps: a whole dimension, one of equal
+/// tiles ([tile number, step in tile]), or something else. `loop` runs over the window.
+static ShardDimExpr windowDim(ShardRuleBuilder *b, ShardOpShape *shape, int64_t full, int64_t offset, int64_t size,
+                         int64_t stride, int32_t loop) {
+  if (size == full && offset == 0 && stride == 1)
+    return dimLoop(b, loop);
+  if (stride == 1 && size > 1 && offset >= 0 && offset % size == 0 && full % size == 0) {
+    int32_t loops[2] = {addLoop(b, shape, full / size, true, false), loop};
+    return dimProduct(b, 2, loops);
+  }
+  return dimWhole();
+}
+
+/// Dimension of the rank-reduced side for each dimension of the full side, -1 where dropped.
+static bool matchReduced(MlirValue reduced, intptr_t rank, const int64_t *sizes, int32_t *out) {
+  intptr_t next = 0, reducedRank = (intptr_t)rankOf(reduced);
+  for (intptr_t d = 0; d < rank; ++d) {
+    intptr_t left = rank - d, needed = reducedRank - next;
+    if (next < reducedRank && sizeOf(reduced, next) == sizes[d] && (sizes[d] != 1 || needed >= left))
+      out[d] = (int32_t)next++;
+    else if (sizes[d] == 1)
+      out[d] = -1;
+    else
+      return false;
+  }
+  return next == reducedRank;
+}
+
+static void describeExtractSlice(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape) {
+  addAllPorts(b, op, shape);
+  ShardPortShape *source = &shape->operands[0], *result = &shape->results[0];
+  intptr_t rank = (intptr_t)rankOf(source->value);
+  int64_t offsets[SHARD_MAX_LOOPS], sizes[SHARD_MAX_LOOPS], strides[SHARD_MAX_LOOPS];
+  int32_t reduced[SHARD_MAX_LOOPS];
+  if (!readI64Array(op, "static_offsets", rank, offsets) ||
+      !readI64Array(op, "static_sizes", rank, sizes) ||
+      !readI64Array(op, "static_strides", rank, strides) ||
+      !matchReduced(result->value, rank, sizes, reduced))
+    return;
+  for (intptr_t d = 0; d < rank; ++d) {
+    if (reduced[d] < 0)
+      continue;
+    int32_t loop = addLoop(b, shape, sizes[d], false, false);
+    ShardDimExpr window = windowDim(b, shape, sizeOf(source->value, d), offsets[d], sizes[d], strides[d], loop);
+    source->dims[d] = window;
+    if (window.kind != SHARD_DIM_WHOLE)
+      result->dims[reduced[d]] = dimLoop(b, loop);
+  }
+}
+
+static void describeInsertSlice(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape) {
+  addAllPorts(b, op, shape);
+  ShardPortShape *source = &shape->operands[0], *dest = &shape->operands[1], *result = &shape->results[0];
+  intptr_t rank = (intptr_t)rankOf(result->value);
+  int64_t offsets[SHARD_MAX_LOOPS], sizes[SHARD_MAX_LOOPS], strides[SHARD_MAX_LOOPS];
+  int32_t reduced[SHARD_MAX_LOOPS];
+  if (!readI64Array(op, "static_offsets", rank, offsets) ||
+      !readI64Array(op, "static_sizes", rank, sizes) ||
+      !readI64Array(op, "static_strides", rank, strides) ||
+      !matchReduced(source->value, rank, sizes, reduced))
+    return;
+  for (intptr_t d = 0; d < rank; ++d) {
+    int32_t loop = addLoop(b, shape, sizes[d], false, false);
+    ShardDimExpr window = windowDim(b, shape, sizeOf(result->value, d), offsets[d], sizes[d], strides[d], loop);
+    dest->dims[d] = result->dims[d] = window;
+    if (reduced[d] >= 0 && window.kind != SHARD_DIM_WHOLE)
+      source->dims[reduced[d]] = dimLoop(b, loop);
+  }
+}
+
+static void describePad(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape) {
+  addAllPorts(b, op, shape);
+  ShardPortShape *source = &shape->operands[0], *result = &shape->results[0];
+  intptr_t rank = (intptr_t)rankOf(result->value);
+  int64_t low[SHARD_MAX_LOOPS], high[SHARD_MAX_LOOPS];
+  if (!readI64Array(op, "static_low", rank, low) || !readI64Array(op, "static_high", rank, high))
+    return;
+  for (intptr_t d = 0; d < rank; ++d)
+    if (low[d] == 0 && high[d] == 0)
+      source->dims[d] = result->dims[d] =
+          dimLoop(b, addLoop(b, shape, sizeOf(result->value, d), false, false));
+}
+
+static void describeConcat(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape) {
+  addAllPorts(b, op, shape);
+  ShardPortShape *result = &shape->results[0];
+  int64_t dim = 0;
+  shardAttrGetI64(shardOpGetAttribute(op, "dim"), &dim);
+  bool equal = true;
+  for (int32_t i = 1; i < shape->nOperands; ++i)
+    equal &= sizeOf(shape->operands[i].value, dim) == sizeOf(shape->operands[0].value, dim);
+  for (intptr_t d = 0; d < rankOf(result->value); ++d) {
+    if (d == dim && !equal)
+      continue;
+    int32_t loop = addLoop(b, shape, sizeOf(shape->operands[0].value, d), false, false);
+    for (int32_t i = 0; i < shape->nOperands; ++i)
+      shape->operands[i].dims[d] = dimLoop(b, loop);
+    if (d == dim && shape->nOperands > 1) {
+      int32_t loops[2] = {addLoop(b, shape, shape->nOperands, true, false), loop};
+      result->dims[d] = dimProduct(b, 2, loops);
+    } else {
+      result->dims[d] = dimLoop(b, loop);
+    }
+  }
+}

@@ -1,0 +1,105 @@
+//===- RulesInternal.h - How rules are found ----------------------*- C -*-===//
+// Shared by the files behind Rules.h; nobody else includes it. First every dimension of every tensor
+// value and every loop of every op is a node; rules tie nodes that run together, and a reshape splits
+// a node into children (union-find with splitting, so that a split found anywhere is seen
+// everywhere). The leaves are the atoms. Then each op's factors are the leaves of its loops, and each
+// operand's atoms are bound to them.
+//===----------------------------------------------------------------------===//
+#ifndef SHARD_ANALYSIS_RULESINTERNAL_H
+#define SHARD_ANALYSIS_RULESINTERNAL_H
+
+#include "Rules.h"
+
+#include "mlir-c/BuiltinTypes.h"
+
+typedef struct ShardRuleBuilder ShardRuleBuilder;
+typedef struct ShardOpShape ShardOpShape;
+
+struct ShardOpEntry {
+  const char *name;
+  const char *summary;
+  ShardOpForm form;
+  void (*describe)(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape);
+};
+
+typedef struct ShardNode {
+  int64_t size;
+  int32_t parent; // itself: root
+  int32_t nChildren;
+  int32_t *children; // of a root that is split; sizes multiply to `size`
+  int32_t klass;     // of a leaf root, once numbered; else -1
+} ShardNode;
+
+/// One dimension of a port in terms of the op's loops.
+typedef enum ShardDimKind { SHARD_DIM_PRODUCT, SHARD_DIM_PREFIX, SHARD_DIM_WHOLE, SHARD_DIM_GATHER } ShardDimKind;
+typedef struct ShardDimExpr {
+  ShardDimKind kind;
+  int32_t nLoops; // PRODUCT: major first; PREFIX: one loop, whose major part it is
+  int32_t *loops;
+} ShardDimExpr;
+
+typedef struct ShardPortShape {
+  MlirValue value;
+  int32_t operandIndex;
+  MlirOperation user;
+  bool init;
+  ShardDimExpr *dims; // [rank]
+} ShardPortShape;
+
+typedef struct ShardLoop {
+  int64_t size;
+  int32_t node;
+  bool whole;
+  bool real; // a linalg iteration dimension (its index is the loop number)
+} ShardLoop;
+
+enum { SHARD_MAX_LOOPS = 64 };
+
+/// An op before its dimensions are known to the last atom.
+struct ShardOpShape {
+  const ShardOpEntry *entry;
+  int32_t nLoops;
+  ShardLoop loops[SHARD_MAX_LOOPS];
+  int32_t nOperands, nResults, capacity;
+  ShardPortShape *operands, *results;
+};
+
+struct ShardRuleBuilder {
+  ShardRules *rules;
+  ShardArena *arena;
+  ShardNode *nodes;
+  size_t nNodes, nodeCapacity;
+  int32_t **valueNodes; // [value][dim]
+  size_t valueCapacity, valueNodeCapacity;
+};
+
+/// Nodes.c.
+int32_t shardNodeCreate(ShardRuleBuilder *b, int64_t size);
+int32_t shardNodeFind(ShardRuleBuilder *b, int32_t id);
+/// A node that is the product of `ids` (unit ones are dropped): the only one itself, or a new node.
+int32_t shardNodeProduct(ShardRuleBuilder *b, int32_t n, const int32_t *ids);
+void shardNodeAppendLeaves(ShardRuleBuilder *b, int32_t id, int32_t **list, int32_t *n, size_t *capacity);
+/// Ties two nodes of equal size. Split ones are aligned leaf by leaf; where the sizes do not align
+/// (6 as 2x3 and as 3x2) the rest stays untied, and the rule of the op keeps those atoms whole.
+void shardNodeTie(ShardRuleBuilder *b, int32_t x, int32_t y);
+
+/// OpTable.c: an op without a rule.
+void shardRuleDescribeWhole(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape);
+
+/// Linearity.c: fills combiners of reduction factors, linearity and flops of a linalg op.
+void shardRuleAnalyseBody(ShardRuleBuilder *b, const ShardOpShape *shape, ShardOpRule *rule);
+void shardRuleAddLinear(ShardRuleBuilder *b, ShardOpRule *rule, uint32_t mask);
+
+static inline int32_t shardRuleFindValue(ShardRuleBuilder *b, MlirValue value) {
+  return (int32_t)shardPointerMapGetOr(b->rules->valueIndex, value.ptr, -1);
+}
+static inline bool isTensor(MlirValue value) { return mlirTypeIsARankedTensor(mlirValueGetType(value)); }
+static inline int64_t rankOf(MlirValue value) { return mlirShapedTypeGetRank(mlirValueGetType(value)); }
+static inline int64_t sizeOf(MlirValue value, intptr_t dim) {
+  return mlirShapedTypeGetDimSize(mlirValueGetType(value), dim);
+}
+static inline MlirOperation definingOp(MlirValue value) {
+  return mlirValueIsAOpResult(value) ? mlirOpResultGetOwner(value) : (MlirOperation){NULL};
+}
+
+#endif // SHARD_ANALYSIS_RULESINTERNAL_H
