@@ -242,6 +242,30 @@ static MlirOperation sinkOf(MlirOperation consumer) {
   return consumer;
 }
 
+// An op in words. A linalg.generic is called by what it does, a call by its callee.
+static const char *opText(const ShardSpmd *spmd, MlirOperation op) {
+  MlirStringRef name = shardOpGetName(op);
+  const char *at = "";
+  if (shardOpIs(op, "func.call")) {
+    name = mlirFlatSymbolRefAttrGetValue(shardOpGetAttribute(op, "callee"));
+    at = "@";
+  }
+  int64_t rule;
+  if (shardOpIs(op, "linalg.generic") && shardPointerMapGet(spmd->ruleOf, op.ptr, &rule)) {
+    const ShardOpRule *known = (const ShardOpRule *)(intptr_t)rule;
+    bool gathers = false, reduces = false;
+    for (int32_t f = 0; f < known->nFactors; ++f) {
+      gathers |= known->factors[f].kind == SHARD_FACTOR_GATHER;
+      reduces |= known->factors[f].kind == SHARD_FACTOR_REDUCTION;
+    }
+    return known->contraction ? "contraction"
+           : gathers          ? "table lookup"
+           : reduces          ? "reduction"
+                              : "elementwise op";
+  }
+  return shardArenaFormat(spmd->arena, "%s%.*s", at, (int)name.length, name.data);
+}
+
 const char *shardSpmdProducerText(const ShardSpmd *spmd, int32_t value) {
   value = sourceOf(spmd, value);
   const ShardValueInfo *info = &spmd->rules->values[value];
@@ -257,13 +281,7 @@ const char *shardSpmdProducerText(const ShardSpmd *spmd, int32_t value) {
                               text.data);
     return shardArenaFormat(spmd->arena, "argument %d", info->number);
   }
-  if (definition->form == SHARD_OP_CALL) {
-    MlirStringRef callee =
-        mlirFlatSymbolRefAttrGetValue(shardOpGetAttribute(definition->op, "callee"));
-    return shardArenaFormat(spmd->arena, "@%.*s", (int)callee.length, callee.data);
-  }
-  MlirStringRef name = shardOpGetName(definition->op);
-  return shardArenaCopyString(spmd->arena, name.data, name.length);
+  return opText(spmd, definition->op);
 }
 
 const char *shardSpmdOriginText(const ShardSpmd *spmd, int32_t value) {
@@ -277,13 +295,7 @@ const char *shardSpmdOriginText(const ShardSpmd *spmd, int32_t value) {
 
 static const char *consumerText(const ShardSpmd *spmd, MlirOperation consumer) {
   consumer = sinkOf(consumer);
-  if (shardOpIs(consumer, "func.return"))
-    return "the function's result";
-  MlirStringRef name = shardOpGetName(consumer);
-  if (shardOpIs(consumer, "func.call"))
-    name = mlirFlatSymbolRefAttrGetValue(shardOpGetAttribute(consumer, "callee"));
-  return shardArenaFormat(spmd->arena, "%s%.*s", shardOpIs(consumer, "func.call") ? "@" : "",
-                          (int)name.length, name.data);
+  return shardOpIs(consumer, "func.return") ? "the function's result" : opText(spmd, consumer);
 }
 
 static double sentBytes(const ShardMesh *mesh, const ShardStep *step, MlirType local) {

@@ -28,6 +28,7 @@ typedef struct ShardSpmd {
   ShardArena *arena;
   ShardMesh mesh;
   const ShardRules *rules;
+  ShardPointerMap *ruleOf; // MlirOperation.ptr -> ShardOpRule *, as an integer
   ShardSharding **own;    // [rules->nValues] state in which L2 says a value is made
   ShardSharding ***results; // [rules->nFunctions][nResults] state of function results
   ShardSite *sites;

@@ -708,6 +708,12 @@ static MlirLogicalResult runSpmdize(ShardPassRun *run) {
   if (!spmd.rules || mlirLogicalResultIsFailure(readValues(&spmd)) ||
       mlirLogicalResultIsFailure(readResults(&spmd)))
     return mlirLogicalResultFailure();
+  spmd.ruleOf = shardPointerMapCreate(run->arena, 256);
+  for (int32_t f = 0; f < spmd.rules->nFunctions; ++f)
+    for (int32_t i = 0; i < spmd.rules->functions[f].nOps; ++i) {
+      const ShardOpRule *rule = &spmd.rules->functions[f].ops[i];
+      shardPointerMapSet(spmd.ruleOf, rule->op.ptr, (int64_t)(intptr_t)rule);
+    }
   int32_t main = -1;
   for (int32_t f = 0; f < spmd.rules->nFunctions; ++f) {
     MlirOperation func = spmd.rules->functions[f].func;
