@@ -286,7 +286,7 @@ static void follow(Flow *flow, MlirValue value) {
 /// One use of a followed value; true if it indexes, compares or selects.
 static bool followUse(Flow *flow, MlirOperation user, intptr_t operand) {
   MlirStringRef name = shardOpGetName(user);
-  if (shardStringIs(name, "arith.cmpi") || shardStringIs(name, "arith.cmpf"))
+  if (shardStringIs(name, "arith.cmpi"))
     return true;
   if (shardStringIs(name, "arith.select"))
     if (operand == 0)

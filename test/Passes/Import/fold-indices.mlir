@@ -200,3 +200,37 @@ func.func @counting() -> (tensor<2x3xi64>, tensor<3xi32>) {
   %1 = arith.constant dense<[3, 1, 2]> : tensor<3xi32>
   return %0, %1 : tensor<2x3xi64>, tensor<3xi32>
 }
+
+// -----
+
+// Nor one that only some steps read, or whose position is what the loop has accumulated.
+// CHECK-LABEL: func.func @some_steps(
+// CHECK:         scf.if
+// CHECK:           tensor.extract %
+// CHECK:         "reduction"
+// CHECK:           tensor.extract %
+func.func @some_steps(%t: tensor<8xf32>, %x: tensor<12xf32>, %y: tensor<4xi64>, %next: tensor<4xi64>) -> (tensor<12xf32>, tensor<i64>) {
+  %c4 = arith.constant 4 : index
+  %z = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0> : tensor<i64>
+  %e = tensor.empty() : tensor<12xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%x : tensor<12xf32>) outs(%e : tensor<12xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %i = linalg.index 0 : index
+    %c = arith.cmpi slt, %i, %c4 : index
+    %r = scf.if %c -> f32 {
+      %v = tensor.extract %t[%i] : tensor<8xf32>
+      scf.yield %v : f32
+    } else {
+      scf.yield %a : f32
+    }
+    linalg.yield %r : f32
+  } -> tensor<12xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>], iterator_types = ["reduction"]} ins(%y : tensor<4xi64>) outs(%zero : tensor<i64>) {
+  ^bb0(%a: i64, %out: i64):
+    %i = arith.index_cast %out : i64 to index
+    %v = tensor.extract %next[%i] : tensor<4xi64>
+    linalg.yield %v : i64
+  } -> tensor<i64>
+  return %0, %1 : tensor<12xf32>, tensor<i64>
+}
