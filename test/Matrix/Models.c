@@ -262,7 +262,7 @@ typedef enum WeightKind {
   WEIGHT_ROWS,     // input features over tp, its bias whole
   WEIGHT_VOCABULARY,
   WEIGHT_ROUTER,
-  WEIGHT_BY_COST, // patch embedding, pooler, classifier
+  WEIGHT_BY_COST, // patch embedding, pooler, classifier, token types
   WEIGHT_WHOLE    // norms, positions
 } WeightKind;
 
@@ -273,8 +273,10 @@ static WeightKind weightKind(const char *name) {
     return WEIGHT_VOCABULARY;
   if (contains(name, "mlp.gate.weight"))
     return WEIGHT_ROUTER;
-  if (contains(name, "patch_embeddings") || contains(name, "pooler") ||
-      contains(name, "classifier"))
+  // Token types are a vocabulary of two, whose sum the embedding's all-reduce takes along for
+  // nothing.
+  if (contains(name, "token_type") || contains(name, "patch_embeddings") ||
+      contains(name, "pooler") || contains(name, "classifier"))
     return WEIGHT_BY_COST;
   if (contains(name, "LayerNorm") || contains(name, "layernorm") || contains(name, "norm.weight") ||
       contains(name, ".ln_") || contains(name, "embeddings") || contains(name, "wpe"))
