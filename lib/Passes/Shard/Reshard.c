@@ -231,6 +231,20 @@ static int32_t sourceOf(const ShardSpmd *spmd, int32_t value) {
   return value;
 }
 
+// The op that first makes a sum over `axis` what it is: others only pass it on.
+static int32_t partialSourceOf(const ShardSpmd *spmd, int32_t value, uint8_t axis) {
+  for (;;) {
+    const ShardOpRule *definition = shardSpmdDefinition(spmd, value);
+    int32_t from = -1;
+    for (int32_t i = 0; definition && from < 0 && i < definition->nOperands; ++i)
+      if (spmd->own[definition->operands[i].value]->partial[axis])
+        from = definition->operands[i].value;
+    if (from < 0)
+      return value;
+    value = from;
+  }
+}
+
 // What uses a value, seen through reshapes that have one user.
 static MlirOperation sinkOf(MlirOperation consumer) {
   while (shardOpIs(consumer, "tensor.expand_shape") || shardOpIs(consumer, "tensor.collapse_shape")) {
@@ -323,7 +337,9 @@ static MlirValue emitStep(ShardBuild *build, int32_t value, MlirValue source,
 
   int64_t site = -1;
   if (step->kind != SHARD_STEP_SLICE) {
-    const char *producer = shardSpmdProducerText(spmd, value);
+    bool sums = step->kind == SHARD_STEP_ALL_REDUCE || step->kind == SHARD_STEP_REDUCE_SCATTER;
+    int32_t maker = sums ? partialSourceOf(spmd, value, step->axes.axis[0]) : value;
+    const char *producer = shardSpmdProducerText(spmd, maker);
     const char *user = consumerText(spmd, consumer);
     const char *kind = NULL, *cause = NULL;
     switch (step->kind) {
@@ -348,9 +364,8 @@ static MlirValue emitStep(ShardBuild *build, int32_t value, MlirValue source,
       break;
     }
     // A sum belongs to the op that makes it, a gather to the one that asks for it.
-    const ShardOpRule *definition = shardSpmdDefinition(spmd, sourceOf(spmd, value));
-    bool own = step->kind == SHARD_STEP_ALL_REDUCE || step->kind == SHARD_STEP_REDUCE_SCATTER ||
-               shardOpIs(sinkOf(consumer), "func.return");
+    const ShardOpRule *definition = shardSpmdDefinition(spmd, sourceOf(spmd, maker));
+    bool own = sums || shardOpIs(sinkOf(consumer), "func.return");
     MlirOperation op = own && definition ? definition->op : sinkOf(consumer);
     place.location = mlirOperationGetLocation(op);
     MlirStringRef name = shardOpGetName(op);
