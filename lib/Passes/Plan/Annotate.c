@@ -58,14 +58,19 @@ static const char *argumentName(const Annotator *a, intptr_t argument) {
   return shardArenaCopyString(a->run->arena, text.data, text.length);
 }
 
+/// Levenshtein's distance; a `*` of the pattern x stands for any text.
 static size_t editDistance(const char *x, const char *y, ShardArena *arena) {
   size_t n = strlen(x), m = strlen(y);
   size_t *row = SHARD_ARENA_ARRAY(arena, size_t, m + 1);
   for (size_t j = 0; j <= m; ++j)
     row[j] = j;
   for (size_t i = 1; i <= n; ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
+    if (x[i - 1] == '*') {
+      for (size_t j = 1; j <= m; ++j)
+        row[j] = row[j - 1] < row[j] ? row[j - 1] : row[j];
+      continue;
+    }
+    size_t diagonal = row[0]++;
     for (size_t j = 1; j <= m; ++j) {
       size_t best = diagonal + (x[i - 1] != y[j - 1]);
       diagonal = row[j];

@@ -6,6 +6,8 @@
 
 #include "../Core/Pass.h"
 
+#include "../Analysis/Upstream.h"
+
 #include "Model.h"
 #include "Solve.h"
 
@@ -278,10 +280,20 @@ static void writeFunction(Propagation *p, int32_t f, bool wholeResults) {
   }
 }
 
+/// Beside the attributes: shard.shard, for tools that read upstream's dialect.
+static void writeUpstream(Propagation *p) {
+  const ShardRules *rules = p->model->rules;
+  for (int32_t v = 0; v < rules->nValues; ++v)
+    shardUpstreamAnnotate(&p->mesh, rules->values[v].value, rules->values[v].nAtoms, rules->values[v].atoms,
+                          p->shardings[v]);
+}
+
 static MlirLogicalResult runPropagate(ShardPassRun *run) {
   MlirAttribute results = shardOpGetAttribute(run->op, "spmd.results");
   bool whole = !results.ptr || !mlirAttributeIsAString(results) ||
                !shardStringIs(mlirStringAttrGetValue(results), "split");
+  if (mlirLogicalResultIsFailure(shardUpstreamErase(run->op, run->arena)))
+    return mlirLogicalResultFailure();
   for (int32_t round = 0; round < 64; ++round) {
     ShardArena *arena = shardArenaCreate();
     Propagation p = {.run = run, .arena = arena};
@@ -295,9 +307,11 @@ static MlirLogicalResult runPropagate(ShardPassRun *run) {
       result = readPins(&p);
     if (mlirLogicalResultIsSuccess(result))
       result = solveAxes(&p, whole, &again);
-    if (mlirLogicalResultIsSuccess(result) && !again)
+    if (mlirLogicalResultIsSuccess(result) && !again) {
       for (int32_t f = 0; f < p.model->rules->nFunctions; ++f)
         writeFunction(&p, f, whole);
+      writeUpstream(&p);
+    }
     shardArenaDestroy(arena);
     if (mlirLogicalResultIsFailure(result) || !again)
       return result;

@@ -6,6 +6,8 @@
 
 #include "Spmd.h"
 
+#include "../Analysis/Upstream.h"
+
 #include "mlir-c/BuiltinAttributes.h"
 #include "mlir-c/BuiltinTypes.h"
 
@@ -704,6 +706,8 @@ static MlirLogicalResult runSpmdize(ShardPassRun *run) {
   if (!shardMeshRead(run->op, run->arena, &spmd.mesh))
     return shardEmitError(run->op, "the module has no mesh: expected 'shard.grid @mesh' with "
                                    "'spmd.axes' (run shard-plan first)");
+  if (mlirLogicalResultIsFailure(shardUpstreamErase(run->op, run->arena)))
+    return mlirLogicalResultFailure();
   spmd.rules = shardRulesCreate(run->op, run->arena, false);
   if (!spmd.rules || mlirLogicalResultIsFailure(readValues(&spmd)) ||
       mlirLogicalResultIsFailure(readResults(&spmd)))

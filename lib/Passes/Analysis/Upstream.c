@@ -1,0 +1,153 @@
+//===- Upstream.c - shard.shard beside spmd.sharding at L2 --------*- C -*-===//
+
+#include "Upstream.h"
+
+#include "../Core/Diagnostics.h"
+#include "../Core/IR.h"
+
+#include "mlir-c/BuiltinAttributes.h"
+#include "mlir-c/BuiltinTypes.h"
+
+#include <string.h>
+
+/// #shard<axisarray[[0], []]> of a sharding; null where upstream has no word for it.
+static MlirAttribute splitAxes(MlirContext context, MlirType type, int32_t nAtoms, const ShardAtom *atoms,
+                               const ShardSharding *sharding, ShardArena *arena) {
+  int64_t rank = mlirShapedTypeGetRank(type);
+  const char *text = "#shard<axisarray[";
+  bool any = false;
+  for (int axis = 0; axis < SHARD_MAX_AXES; ++axis)
+    if (sharding->partial[axis])
+      return (MlirAttribute){NULL};
+  for (int64_t d = 0; d < rank; ++d) {
+    text = shardArenaFormat(arena, "%s%s[", text, d ? ", " : "");
+    int32_t first = -1;
+    for (int32_t a = 0; a < nAtoms; ++a) {
+      if (atoms[a].dim != d)
+        continue;
+      if (first < 0)
+        first = a;
+      else if (sharding->atoms[a].count)
+        return (MlirAttribute){NULL}; // inside the dimension: a view
+    }
+    for (int32_t k = 0; first >= 0 && k < sharding->atoms[first].count; ++k, any = true)
+      text = shardArenaFormat(arena, "%s%s%d", text, k ? ", " : "", sharding->atoms[first].axis[k]);
+    text = shardArenaFormat(arena, "%s]", text);
+  }
+  if (!any)
+    return (MlirAttribute){NULL};
+  text = shardArenaFormat(arena, "%s]>", text);
+  return mlirAttributeParseGet(context, mlirStringRefCreateFromCString(text));
+}
+
+void shardUpstreamAnnotate(const ShardMesh *mesh, MlirValue value, int32_t nAtoms, const ShardAtom *atoms,
+                           const ShardSharding *sharding) {
+  (void)mesh;
+  MlirType type = mlirValueGetType(value);
+  MlirContext context = mlirTypeGetContext(type);
+  ShardArena *arena = shardArenaCreate();
+  MlirAttribute axes = splitAxes(context, type, nAtoms, atoms, sharding, arena);
+  shardArenaDestroy(arena);
+  if (!axes.ptr)
+    return;
+  bool argument = mlirValueIsABlockArgument(value);
+  MlirOperation definition = argument ? (MlirOperation){NULL} : mlirOpResultGetOwner(value);
+  MlirBlock block = argument ? mlirBlockArgumentGetOwner(value) : mlirOperationGetBlock(definition);
+  MlirOperation before = argument ? mlirBlockGetFirstOperation(block) : mlirOperationGetNextInBlock(definition);
+  MlirLocation location = argument ? mlirOperationGetLocation(mlirBlockGetParentOperation(block))
+                                   : mlirOperationGetLocation(definition);
+  MlirType shardingType = mlirTypeParseGet(context, mlirStringRefCreateFromCString("!shard.sharding"));
+  ShardNamedAttribute attributes[] = {
+      {"grid", mlirFlatSymbolRefAttrGet(context, mlirStringRefCreateFromCString("mesh"))},
+      {"split_axes", axes}};
+  MlirOperation described = shardOpCreate(block, before, location, "shard.sharding", 1, &shardingType, 0, NULL,
+                                          2, attributes, 0, NULL);
+  MlirValue operands[2] = {value, mlirOperationGetResult(described, 0)};
+  MlirOperation shard = shardOpCreate(block, before, location, "shard.shard", 1, &type, 2, operands, 0, NULL, 0,
+                                      NULL);
+  mlirValueReplaceAllUsesExcept(value, mlirOperationGetResult(shard, 0), 1, &shard);
+}
+
+typedef struct Eraser {
+  ShardArena *arena;
+  MlirOperation *ops; // shard.shard first, then what describes them
+  size_t n, capacity;
+} Eraser;
+
+static MlirLogicalResult collect(void *user, MlirOperation op) {
+  Eraser *eraser = user;
+  eraser->ops = shardArenaGrow(eraser->arena, eraser->ops, eraser->n, &eraser->capacity, eraser->n + 1,
+                               sizeof(MlirOperation));
+  eraser->ops[eraser->n++] = op;
+  return mlirLogicalResultSuccess();
+}
+
+/// The entry of spmd.sharding for the value, null if it has none.
+static MlirAttribute ownSharding(MlirValue value) {
+  if (mlirValueIsABlockArgument(value)) {
+    MlirOperation func = mlirBlockGetParentOperation(mlirBlockArgumentGetOwner(value));
+    return shardFuncGetArgumentAttribute(func, mlirBlockArgumentGetArgNumber(value), "spmd.sharding");
+  }
+  MlirAttribute list = shardOpGetAttribute(mlirOpResultGetOwner(value), "spmd.sharding");
+  intptr_t number = mlirOpResultGetResultNumber(value);
+  if (!list.ptr || !mlirAttributeIsAArray(list) || number >= mlirArrayAttrGetNumElements(list))
+    return (MlirAttribute){NULL};
+  return mlirArrayAttrGetElement(list, number);
+}
+
+/// Whether split_axes says what an entry of spmd.sharding says, dimension by dimension.
+static bool agrees(const ShardMesh *mesh, MlirAttribute entry, MlirAttribute axes, ShardArena *arena) {
+  if (!entry.ptr || !mlirAttributeIsAArray(entry))
+    return true;
+  const char *text = "#shard<axisarray[";
+  for (intptr_t d = 0; d < mlirArrayAttrGetNumElements(entry); ++d) {
+    MlirAttribute names = mlirArrayAttrGetElement(entry, d);
+    const char *separator = "";
+    text = shardArenaFormat(arena, "%s%s[", text, d ? ", " : "");
+    for (intptr_t k = 0; mlirAttributeIsAArray(names) && k < mlirArrayAttrGetNumElements(names); ++k) {
+      MlirAttribute name = mlirArrayAttrGetElement(names, k);
+      for (int32_t axis = 0; mlirAttributeIsAString(name) && axis < mesh->nAxes; ++axis) {
+        MlirStringRef wanted = mlirStringAttrGetValue(name);
+        // "tp" stands for its sub-axes "tp.0", "tp.1" in order.
+        bool same = shardStringIs(wanted, mesh->names[axis]) ||
+                    (strncmp(mesh->names[axis], wanted.data, wanted.length) == 0 &&
+                     mesh->names[axis][wanted.length] == '.');
+        if (same)
+          text = shardArenaFormat(arena, "%s%s%d", text, separator, axis), separator = ", ";
+      }
+    }
+    text = shardArenaFormat(arena, "%s]", text);
+  }
+  text = shardArenaFormat(arena, "%s]>", text);
+  MlirAttribute expected =
+      mlirAttributeParseGet(mlirAttributeGetContext(axes), mlirStringRefCreateFromCString(text));
+  return mlirAttributeEqual(expected, axes);
+}
+
+MlirLogicalResult shardUpstreamErase(MlirOperation module, ShardArena *arena) {
+  Eraser eraser = {.arena = arena};
+  if (mlirLogicalResultIsFailure(shardWalk(module, "shard.shard", collect, &eraser)))
+    return mlirLogicalResultFailure();
+  if (eraser.n == 0)
+    return mlirLogicalResultSuccess();
+  ShardMesh mesh;
+  bool hasMesh = shardMeshRead(module, arena, &mesh);
+  for (size_t i = 0; i < eraser.n; ++i) {
+    MlirOperation op = eraser.ops[i];
+    MlirValue value = mlirOperationGetOperand(op, 0), sharding = mlirOperationGetOperand(op, 1);
+    MlirAttribute axes = mlirValueIsAOpResult(sharding)
+                             ? shardOpGetAttribute(mlirOpResultGetOwner(sharding), "split_axes")
+                             : (MlirAttribute){NULL};
+    if (hasMesh && axes.ptr && !agrees(&mesh, ownSharding(value), axes, arena))
+      return shardEmitError(op, "'shard.shard' and 'spmd.sharding' disagree about this value");
+    mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), value);
+    mlirOperationDestroy(op);
+  }
+  eraser.n = 0;
+  if (mlirLogicalResultIsFailure(shardWalk(module, "shard.sharding", collect, &eraser)))
+    return mlirLogicalResultFailure();
+  for (size_t i = 0; i < eraser.n; ++i)
+    if (mlirOpOperandIsNull(mlirValueGetFirstUse(mlirOperationGetResult(eraser.ops[i], 0))))
+      mlirOperationDestroy(eraser.ops[i]);
+  return mlirLogicalResultSuccess();
+}
