@@ -95,7 +95,7 @@ static void inspectImport(void *userData, const char *pass, MlirOperation module
 /// Takes a module through the rest of the pipeline and into memory. `degrees` null: it goes on from
 /// where it was stopped. Destroys the module.
 static void compileModule(Compiler *compiler, const char *path, MlirOperation module,
-                          const char *degrees, Compiled *out) {
+                          const char *degrees, bool isOriginal, Compiled *out) {
   const Options *options = compiler->options;
   ShardPipelineOptions pipeline = shardPipelineOptionsGetDefault();
   pipeline.lower = true;
@@ -109,7 +109,7 @@ static void compileModule(Compiler *compiler, const char *path, MlirOperation mo
     pipeline.degrees = degrees;
     pipeline.function = options->function;
     pipeline.argsFile = compiler->argsFile;
-    pipeline.annotations = options->annotations;
+    pipeline.annotations = isOriginal ? NULL : options->annotations; // a layout of more devices
     pipeline.dims = compiler->dims;
     pipeline.splitResults = options->results && !strcmp(options->results, "split");
   } else {
@@ -137,14 +137,17 @@ static bool isSharedObject(const char *path) {
   return elf;
 }
 
-/// Options that only an unsharded program takes.
+/// Options that only a program to be compiled takes. The original of --check takes some of them
+/// too.
 static void rejectCompileOptions(const Options *options, const char *state) {
   const char *name = options->autoShard     ? "auto-shard"
                      : options->annotations ? "annotations"
                      : options->results     ? "results"
+                     : options->original    ? NULL
                      : options->function    ? "function"
                      : options->args        ? "args"
                      : options->nDims       ? "dim"
+                     : options->mcpu        ? "mcpu"
                                             : NULL;
   if (name)
     stop("--%s is for an unsharded program; '%s' is %s", name, options->program, state);
@@ -205,7 +208,7 @@ static void loadPrograms(const Options *options, Compiler *compiler, Compiled *p
         stop("out of memory");
       rejectCompileOptions(options, state);
       free(state);
-      compileModule(compiler, options->program, module, NULL, program);
+      compileModule(compiler, options->program, module, NULL, false, program);
     } else {
       if (options->check && !options->original) {
         if (!options->autoShard)
@@ -213,7 +216,7 @@ static void loadPrograms(const Options *options, Compiler *compiler, Compiled *p
         sameFile = mlirOperationClone(module);
       }
       compileModule(compiler, options->program, module,
-                    options->autoShard ? options->autoShard : "tp1", program);
+                    options->autoShard ? options->autoShard : "tp1", false, program);
     }
     mlirOperationDestroy(module);
   }
@@ -228,7 +231,7 @@ static void loadPrograms(const Options *options, Compiler *compiler, Compiled *p
     if (stage)
       stop("--check=%s: not the original, it is past %s", path, stage);
   }
-  compileModule(compiler, path, sameFile, "tp1", original);
+  compileModule(compiler, path, sameFile, "tp1", true, original);
   mlirOperationDestroy(sameFile);
 }
 
