@@ -34,8 +34,9 @@ bool shardDegreesParse(const char *text, size_t length, ShardArena *arena, Shard
       if (letters == 2 && strncmp(names[i], item, 2) == 0)
         which = i;
     if (item[0] == '\0') {
-      *outMessage = length == 0 ? "the list of degrees is empty; expected for example 'tp2,pp2'"
-                                : shardArenaFormat(arena, "empty degree in '%.*s'", (int)length, text);
+      *outMessage = length == 0
+                        ? "the list of degrees is empty; expected for example 'tp2,pp2'"
+                        : shardArenaFormat(arena, "empty degree in '%.*s'", (int)length, text);
       return false;
     }
     if (which < 0) {

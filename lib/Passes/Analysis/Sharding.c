@@ -113,9 +113,8 @@ static MlirAttribute axisNames(const ShardMesh *mesh, MlirContext context, int n
     bool all = parts > 1 && i + parts <= n;
     for (int32_t k = 0; all && k < parts; ++k)
       all = axes[i + k] == first + k;
-    names[nNames++] =
-        mlirStringAttrGet(context, all ? mlirStringRefCreate(name, length)
-                                       : mlirStringRefCreateFromCString(name));
+    names[nNames++] = mlirStringAttrGet(context, all ? mlirStringRefCreate(name, length)
+                                                     : mlirStringRefCreateFromCString(name));
     i += all ? parts : 1;
   }
   return mlirArrayAttrGet(context, nNames, names);
@@ -167,8 +166,7 @@ void shardShardingToAttributes(const ShardMesh *mesh, MlirContext context, MlirT
       plain = false;
       for (int32_t i = begin; i < end; ++i) {
         view[n] = atoms[i].size;
-        entries[n++] =
-            axisNames(mesh, context, sharding->atoms[i].count, sharding->atoms[i].axis);
+        entries[n++] = axisNames(mesh, context, sharding->atoms[i].count, sharding->atoms[i].axis);
       }
     }
     begin = end;
@@ -189,12 +187,10 @@ void shardShardingToAttributes(const ShardMesh *mesh, MlirContext context, MlirT
     if (!nAxes)
       continue;
     MlirNamedAttribute fields[] = {
-        mlirNamedAttributeGet(
-            mlirIdentifierGet(context, mlirStringRefCreateFromCString("axes")),
-            axisNames(mesh, context, nAxes, axes)),
-        mlirNamedAttributeGet(
-            mlirIdentifierGet(context, mlirStringRefCreateFromCString("kind")),
-            shardAttrString(context, combinerNames[kind])),
+        mlirNamedAttributeGet(mlirIdentifierGet(context, mlirStringRefCreateFromCString("axes")),
+                              axisNames(mesh, context, nAxes, axes)),
+        mlirNamedAttributeGet(mlirIdentifierGet(context, mlirStringRefCreateFromCString("kind")),
+                              shardAttrString(context, combinerNames[kind])),
     };
     partials[nPartials++] = mlirDictionaryAttrGet(context, 2, fields);
   }
@@ -212,7 +208,8 @@ static const char *axisListText(const ShardMesh *mesh, ShardArena *arena) {
   return text;
 }
 
-// Appends the mesh axes that `attribute` names. An axis of degree 1 is not in the mesh and adds none.
+// Appends the mesh axes that `attribute` names. An axis of degree 1 is not in the mesh and adds
+// none.
 static bool appendAxes(const ShardMesh *mesh, MlirLocation location, MlirAttribute attribute,
                        ShardArena *arena, uint8_t *axes, int *nAxes) {
   if (!mlirAttributeIsAString(attribute)) {
@@ -383,7 +380,8 @@ ShardSharding *shardShardingFromAttributes(const ShardMesh *mesh, MlirLocation l
       covered *= viewSize;
       MlirAttribute entry = mlirArrayAttrGetElement(sharding, v);
       if (!mlirAttributeIsAArray(entry)) {
-        shardEmitErrorAt(location, "entry %" PRIdPTR " of 'spmd.sharding' is not a list of axes", v);
+        shardEmitErrorAt(location, "entry %" PRIdPTR " of 'spmd.sharding' is not a list of axes",
+                         v);
         return NULL;
       }
       uint8_t axes[SHARD_MAX_AXES];

@@ -32,10 +32,9 @@ static MlirValue axisCoordinate(ShardBuild *build, uint8_t axis) {
       {"grid", mlirFlatSymbolRefAttrGet(context, mlirStringRefCreateFromCString("mesh"))},
       {"axes", mlirDenseI16ArrayGet(context, 1, axes)},
   };
-  MlirOperation op =
-      shardOpCreate(build->block, mlirBlockGetFirstOperation(build->block),
-                    mlirLocationUnknownGet(context), "shard.process_multi_index", 1, &type, 0, NULL,
-                    2, attributes, 0, NULL);
+  MlirOperation op = shardOpCreate(build->block, mlirBlockGetFirstOperation(build->block),
+                                   mlirLocationUnknownGet(context), "shard.process_multi_index", 1,
+                                   &type, 0, NULL, 2, attributes, 0, NULL);
   return build->coordinates[axis] = mlirOperationGetResult(op, 0);
 }
 
@@ -81,5 +80,14 @@ MlirValue shardBuildCollapse(ShardPlace place, MlirValue value, MlirAttribute re
   return mlirOperationGetResult(shardOpCreate(place.block, place.before, place.location,
                                               "tensor.collapse_shape", 1, &type, 1, &value, 1,
                                               &attribute, 0, NULL),
+                                0);
+}
+
+MlirValue shardBuildSelect(ShardPlace place, MlirValue condition, MlirValue a, MlirValue b) {
+  MlirType type = mlirValueGetType(a);
+  MlirValue operands[] = {condition, a, b};
+  return mlirOperationGetResult(shardOpCreate(place.block, place.before, place.location,
+                                              "arith.select", 1, &type, 3, operands, 0, NULL, 0,
+                                              NULL),
                                 0);
 }

@@ -1,6 +1,6 @@
 //===- Reshard.c - From one placement of a value to another -------*- C -*-===//
-// Emits the steps of a route (Route.h). A step on an atom that is not the major part of its dimension
-// sees the tensor expanded, so that the atom heads a dimension of its own.
+// Emits the steps of a route (Route.h). A step on an atom that is not the major part of its
+// dimension sees the tensor expanded, so that the atom heads a dimension of its own.
 //===----------------------------------------------------------------------===//
 
 #include "Route.h"
@@ -72,8 +72,7 @@ static AtomView viewAtoms(ShardSpmd *spmd, MlirType type, const ShardRoute *rout
         view.dims[which] = view.rank - 1;
         headMarked = true;
       }
-      int64_t size =
-          shardShardingLocalAtomSize(&spmd->mesh, &route->atoms[atom], now->atoms[atom]);
+      int64_t size = shardShardingLocalAtomSize(&spmd->mesh, &route->atoms[atom], now->atoms[atom]);
       view.shape[view.rank - 1] *= size;
       before *= size;
     }
@@ -85,8 +84,8 @@ static AtomView viewAtoms(ShardSpmd *spmd, MlirType type, const ShardRoute *rout
     groups[d] = mlirArrayAttrGet(spmd->context, n, indices);
   }
   view.type = shardTensorWithShape(type, view.rank, view.shape);
-  view.reassociation = view.rank == rank ? mlirAttributeGetNull()
-                                         : mlirArrayAttrGet(spmd->context, rank, groups);
+  view.reassociation =
+      view.rank == rank ? mlirAttributeGetNull() : mlirArrayAttrGet(spmd->context, rank, groups);
   return view;
 }
 
@@ -112,8 +111,8 @@ static MlirValue createCollective(ShardBuild *build, ShardPlace place, const cha
   if (step->combiner) {
     static const char *const kinds[] = {"",        "sum",         "max",       "min",
                                         "product", "bitwise_and", "bitwise_or"};
-    const char *text = shardArenaFormat(build->spmd->arena, "#shard<partial %s>",
-                                        kinds[step->combiner]);
+    const char *text =
+        shardArenaFormat(build->spmd->arena, "#shard<partial %s>", kinds[step->combiner]);
     attributes[n++] = (ShardNamedAttribute){
         "reduction", mlirAttributeParseGet(context, mlirStringRefCreateFromCString(text))};
   }
@@ -138,8 +137,8 @@ static MlirValue createSlice(ShardBuild *build, ShardPlace place, const AtomView
   offsets[dim] = mlirShapedTypeGetDynamicStrideOrOffset();
   MlirValue offset = shardBuildCoordinate(build, place, axes);
   if (sizes[dim] != 1)
-    offset = shardBuildBinary(place, "arith.muli", offset,
-                              shardBuildIndex(build, place, sizes[dim]));
+    offset =
+        shardBuildBinary(place, "arith.muli", offset, shardBuildIndex(build, place, sizes[dim]));
   MlirType type = shardTensorWithShape(view->type, rank, sizes);
   int32_t segments[] = {1, 1, 0, 0};
   const ShardNamedAttribute attributes[] = {
@@ -159,9 +158,8 @@ static MlirValue createSlice(ShardBuild *build, ShardPlace place, const AtomView
 static MlirValue createIdentity(ShardPlace place, MlirType element, ShardCombiner combiner) {
   double number = combiner == SHARD_COMBINER_PRODUCT ? 1.0 : 0.0;
   MlirContext context = mlirLocationGetContext(place.location);
-  MlirAttribute value = mlirTypeIsAFloat(element)
-                            ? mlirFloatAttrDoubleGet(context, element, number)
-                            : mlirIntegerAttrGet(element, (int64_t)number);
+  MlirAttribute value = mlirTypeIsAFloat(element) ? mlirFloatAttrDoubleGet(context, element, number)
+                                                  : mlirIntegerAttrGet(element, (int64_t)number);
   ShardNamedAttribute attribute = {"value", value};
   return mlirOperationGetResult(shardOpCreate(place.block, place.before, place.location,
                                               "arith.constant", 1, &element, 0, NULL, 1, &attribute,
@@ -181,12 +179,11 @@ MlirValue shardBuildEnterOnce(ShardBuild *build, ShardPlace place, MlirValue sou
   MlirType i1 = mlirIntegerTypeGet(context, 1);
   MlirValue operands[] = {shardBuildCoordinate(build, place, axes),
                           shardBuildIndex(build, place, 0)};
-  ShardNamedAttribute equal = {"predicate",
-                               mlirIntegerAttrGet(mlirIntegerTypeGet(context, 64), 0)};
-  MlirValue first = mlirOperationGetResult(
-      shardOpCreate(place.block, place.before, place.location, "arith.cmpi", 1, &i1, 2, operands, 1,
-                    &equal, 0, NULL),
-      0);
+  ShardNamedAttribute equal = {"predicate", mlirIntegerAttrGet(mlirIntegerTypeGet(context, 64), 0)};
+  MlirValue first =
+      mlirOperationGetResult(shardOpCreate(place.block, place.before, place.location, "arith.cmpi",
+                                           1, &i1, 2, operands, 1, &equal, 0, NULL),
+                             0);
   MlirValue identity = createIdentity(place, element, combiner);
   MlirValue empty = shardBuildEmpty(place, type);
   MlirAffineMap map = mlirAffineMapMultiDimIdentityGet(context, rank);
@@ -209,10 +206,9 @@ MlirValue shardBuildEnterOnce(ShardBuild *build, ShardPlace place, MlirValue sou
   mlirRegionAppendOwnedBlock(region, body);
   MlirValue choice[] = {first, mlirBlockGetArgument(body, 0), identity};
   MlirOperation none = {NULL};
-  MlirValue kept =
-      mlirOperationGetResult(shardOpCreate(body, none, place.location, "arith.select", 1, &element,
-                                           3, choice, 0, NULL, 0, NULL),
-                             0);
+  MlirValue kept = mlirOperationGetResult(shardOpCreate(body, none, place.location, "arith.select",
+                                                        1, &element, 3, choice, 0, NULL, 0, NULL),
+                                          0);
   shardOpCreate(body, none, place.location, "linalg.yield", 0, NULL, 1, &kept, 0, NULL, 0, NULL);
   MlirValue inputs[] = {source, empty};
   return mlirOperationGetResult(shardOpCreate(place.block, place.before, place.location,
@@ -247,7 +243,8 @@ static int32_t partialSourceOf(const ShardSpmd *spmd, int32_t value, uint8_t axi
 
 // What uses a value, seen through reshapes that have one user.
 static MlirOperation sinkOf(MlirOperation consumer) {
-  while (shardOpIs(consumer, "tensor.expand_shape") || shardOpIs(consumer, "tensor.collapse_shape")) {
+  while (shardOpIs(consumer, "tensor.expand_shape") ||
+         shardOpIs(consumer, "tensor.collapse_shape")) {
     MlirOpOperand use = mlirValueGetFirstUse(mlirOperationGetResult(consumer, 0));
     if (mlirOpOperandIsNull(use) || !mlirOpOperandIsNull(mlirOpOperandGetNextUse(use)))
       break;
@@ -285,8 +282,8 @@ const char *shardSpmdProducerText(const ShardSpmd *spmd, int32_t value) {
   const ShardValueInfo *info = &spmd->rules->values[value];
   const ShardOpRule *definition = shardSpmdDefinition(spmd, value);
   if (!definition) {
-    MlirAttribute name = shardFuncGetArgumentAttribute(
-        spmd->rules->functions[info->function].func, info->number, "spmd.name");
+    MlirAttribute name = shardFuncGetArgumentAttribute(spmd->rules->functions[info->function].func,
+                                                       info->number, "spmd.name");
     MlirStringRef text = mlirAttributeIsNull(name) || !mlirAttributeIsAString(name)
                              ? mlirStringRefCreate("", 0)
                              : mlirStringAttrGetValue(name);
@@ -359,8 +356,8 @@ static MlirValue emitStep(ShardBuild *build, int32_t value, MlirValue source,
       break;
     default:
       kind = "all-to-all";
-      cause = shardArenaFormat(spmd->arena, "split %s wanted split otherwise by %s", producer,
-                               user);
+      cause =
+          shardArenaFormat(spmd->arena, "split %s wanted split otherwise by %s", producer, user);
       break;
     }
     // A sum belongs to the op that makes it, a gather to the one that asks for it.
@@ -406,8 +403,7 @@ static MlirValue emitStep(ShardBuild *build, int32_t value, MlirValue source,
   keepOrigin(spmd, value, moved);
   if (mlirAttributeIsNull(view.reassociation))
     return moved;
-  MlirType local =
-      shardShardingLocalType(&spmd->mesh, global, route->nAtoms, route->atoms, after);
+  MlirType local = shardShardingLocalType(&spmd->mesh, global, route->nAtoms, route->atoms, after);
   return shardBuildCollapse(place, moved, view.reassociation, local);
 }
 
@@ -419,10 +415,10 @@ MlirValue shardReshard(ShardBuild *build, int32_t value, MlirValue source,
   const ShardRoute *route = findRoute(spmd, value, from, to, spmd->arena);
   for (int32_t k = 0; k < route->nSteps; ++k) {
     source = emitStep(build, value, source, route, k, place, consumer);
-    shardBuildAddVersion(build, value,
-                         shardRouteStateOnAtoms(&spmd->mesh, route, k + 1, info->nAtoms,
-                                                info->atoms, spmd->arena),
-                         source);
+    shardBuildAddVersion(
+        build, value,
+        shardRouteStateOnAtoms(&spmd->mesh, route, k + 1, info->nAtoms, info->atoms, spmd->arena),
+        source);
   }
   return source;
 }

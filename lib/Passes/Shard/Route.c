@@ -1,8 +1,8 @@
 //===- Route.c - The cheapest way from one placement to another ---*- C -*-===//
 // Shortest path over placements (Dijkstra 1959). The moves are those that bring an axis nearer to
-// where it is wanted, so the placements reached are few. Gathering, moving and cutting one dimension
-// at a time is the scheme of Rink et al., Memory-efficient array redistribution through portable
-// collective communication (2021).
+// where it is wanted, so the placements reached are few. Gathering, moving and cutting one
+// dimension at a time is the scheme of Rink et al., Memory-efficient array redistribution through
+// portable collective communication (2021).
 //===----------------------------------------------------------------------===//
 
 #include "Route.h"
@@ -170,7 +170,8 @@ static void tryReduceScatters(Search *search, int32_t at) {
     const ShardAxisList *have = &state->atoms[i], *want = &search->target->atoms[i];
     if (!wantsMore(have, want))
       continue;
-    ShardStep step = {.kind = SHARD_STEP_REDUCE_SCATTER, .to = i,
+    ShardStep step = {.kind = SHARD_STEP_REDUCE_SCATTER,
+                      .to = i,
                       .combiner = state->partial[want->axis[have->count]]};
     for (int k = have->count; k < want->count && step.combiner; ++k) {
       if (state->partial[want->axis[k]] != step.combiner)
@@ -261,9 +262,9 @@ static int32_t nearest(const Search *search) {
       continue;
     const Node *other = best < 0 ? NULL : &search->nodes[best];
     if (!other || node->cost < other->cost ||
-        (node->cost == other->cost && (node->nCollectives < other->nCollectives ||
-                                       (node->nCollectives == other->nCollectives &&
-                                        node->nSteps < other->nSteps))))
+        (node->cost == other->cost &&
+         (node->nCollectives < other->nCollectives ||
+          (node->nCollectives == other->nCollectives && node->nSteps < other->nSteps))))
       best = (int32_t)i;
   }
   return best;
@@ -291,10 +292,9 @@ static void mergeAtoms(const ShardMesh *mesh, int32_t nAtoms, const ShardAtom *a
     ShardAtom *last = n ? &route->atoms[n - 1] : NULL;
     if (last && last->dim == atoms[i].dim) {
       ShardAxisList *a = &mergedFrom->atoms[n - 1], *b = &mergedTo->atoms[n - 1];
-      bool merges =
-          isBlock(shardShardingLocalAtomSize(mesh, last, *a), &from->atoms[i]) &&
-          isBlock(shardShardingLocalAtomSize(mesh, last, *b), &to->atoms[i]) &&
-          a->count + from->atoms[i].count <= 7 && b->count + to->atoms[i].count <= 7;
+      bool merges = isBlock(shardShardingLocalAtomSize(mesh, last, *a), &from->atoms[i]) &&
+                    isBlock(shardShardingLocalAtomSize(mesh, last, *b), &to->atoms[i]) &&
+                    a->count + from->atoms[i].count <= 7 && b->count + to->atoms[i].count <= 7;
       if (merges) {
         last->size *= atoms[i].size;
         appendAxes(a, &from->atoms[i]);
@@ -342,8 +342,8 @@ ShardRoute *shardRouteFind(const ShardMesh *mesh, int32_t nAtoms, const ShardAto
   ShardSharding *start = shardShardingCreate(arena, nAtoms);
   ShardSharding *target = shardShardingCreate(arena, nAtoms);
   mergeAtoms(mesh, nAtoms, atoms, from, to, route, start, target);
-  Search search = {.mesh = mesh, .arena = arena, .nAtoms = route->nAtoms, .bytes = bytes,
-                   .target = target};
+  Search search = {
+      .mesh = mesh, .arena = arena, .nAtoms = route->nAtoms, .bytes = bytes, .target = target};
   search.nodes = shardArenaGrow(arena, NULL, 0, &search.capacity, 16, sizeof(Node));
   search.nodes[search.nNodes++] = (Node){.state = start, .parent = -1};
   int32_t at = 0;

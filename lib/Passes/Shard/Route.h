@@ -10,7 +10,7 @@ typedef enum ShardStepKind {
   SHARD_STEP_REDUCE_SCATTER, // partial to cut at `to`
   SHARD_STEP_ALL_TO_ALL,     // cut at `from` to cut at `to`
   SHARD_STEP_ALL_REDUCE,
-  SHARD_STEP_ALL_GATHER      // `from` is no longer cut
+  SHARD_STEP_ALL_GATHER // `from` is no longer cut
 } ShardStepKind;
 
 typedef struct ShardStep {
@@ -20,9 +20,9 @@ typedef struct ShardStep {
   ShardCombiner combiner;
 } ShardStep;
 
-/// Steps in order, and the placement before and after each. Its atoms are the value's, adjacent ones
-/// of a dimension taken as one where neither end tells them apart: a dimension split over several
-/// axes in blocks is gathered at once.
+/// Steps in order, and the placement before and after each. Its atoms are the value's, adjacent
+/// ones of a dimension taken as one where neither end tells them apart: a dimension split over
+/// several axes in blocks is gathered at once.
 typedef struct ShardRoute {
   int32_t nAtoms;
   ShardAtom *atoms;
@@ -33,8 +33,8 @@ typedef struct ShardRoute {
   int32_t nCollectives;
 } ShardRoute;
 
-/// The route with the fewest bytes sent, then the fewest collectives. `bytes` are the whole value's.
-/// Lives in `arena`.
+/// The route with the fewest bytes sent, then the fewest collectives. `bytes` are the whole
+/// value's. Lives in `arena`.
 ShardRoute *shardRouteFind(const ShardMesh *mesh, int32_t nAtoms, const ShardAtom *atoms,
                            int64_t bytes, const ShardSharding *from, const ShardSharding *to,
                            ShardArena *arena);

@@ -11,8 +11,8 @@ static MlirAttribute axisNames(ShardSpmd *spmd, ShardAxisList axes) {
   int64_t size = 1;
   for (int i = 0; i < axes.count; ++i)
     size *= spmd->mesh.sizes[axes.axis[i]];
-  MlirType type = mlirRankedTensorTypeGet(1, &size, mlirF32TypeGet(spmd->context),
-                                          mlirAttributeGetNull());
+  MlirType type =
+      mlirRankedTensorTypeGet(1, &size, mlirF32TypeGet(spmd->context), mlirAttributeGetNull());
   ShardAtom atom = {.size = size};
   ShardSharding sharding = {.nAtoms = 1, .atoms = &axes};
   MlirAttribute entries, view, partial;
@@ -46,7 +46,7 @@ typedef struct CallWalk {
   ShardSpmd *spmd;
   CallList *calls; // [nSites]
   int64_t stage;
-  int64_t layer;   // -1: outside
+  int64_t layer; // -1: outside
 } CallWalk;
 
 static MlirNamedAttribute named(ShardSpmd *spmd, const char *name, MlirAttribute attribute) {
@@ -82,8 +82,7 @@ static void walkCalls(const CallWalk *walk, MlirOperation func) {
     if (!shardOpIs(op, "func.call"))
       continue;
     MlirAttribute callee = shardOpGetAttribute(op, "callee");
-    MlirOperation target =
-        shardModuleLookup(spmd->module, mlirFlatSymbolRefAttrGetValue(callee));
+    MlirOperation target = shardModuleLookup(spmd->module, mlirFlatSymbolRefAttrGetValue(callee));
     if (mlirOperationIsNull(target) || mlirBlockIsNull(shardFuncGetBody(target)))
       continue;
     CallWalk inner = *walk;

@@ -13,8 +13,8 @@
 /// One collective of the program, a row of `spmd.sites`.
 typedef struct ShardSite {
   int64_t number;
-  const char *kind;  // "all-reduce", ...
-  const char *op;    // "linalg.matmul at FILE:LINE:COL": the op that it is there for
+  const char *kind; // "all-reduce", ...
+  const char *op;   // "linalg.matmul at FILE:LINE:COL": the op that it is there for
   const char *cause;
   MlirAttribute axes; // ["tp"]
   MlirType type;      // of the local operand
@@ -28,8 +28,8 @@ typedef struct ShardSpmd {
   ShardArena *arena;
   ShardMesh mesh;
   const ShardRules *rules;
-  ShardPointerMap *ruleOf; // MlirOperation.ptr -> ShardOpRule *, as an integer
-  ShardSharding **own;    // [rules->nValues] state in which L2 says a value is made
+  ShardPointerMap *ruleOf;  // MlirOperation.ptr -> ShardOpRule *, as an integer
+  ShardSharding **own;      // [rules->nValues] state in which L2 says a value is made
   ShardSharding ***results; // [rules->nFunctions][nResults] state of function results
   ShardSite *sites;
   size_t nSites, capacitySites;
@@ -48,8 +48,8 @@ typedef struct ShardBuild {
   const ShardFunctionInfo *function; // of L2
   int32_t stage;                     // -1: not a stage
   MlirBlock block;
-  ShardVersion **versions;           // [rules->nValues]
-  ShardPointerMap *scalars;          // L2 value.ptr of a non-tensor -> index in scalarValues
+  ShardVersion **versions;  // [rules->nValues]
+  ShardPointerMap *scalars; // L2 value.ptr of a non-tensor -> index in scalarValues
   MlirValue *scalarValues;
   size_t nScalars, capacityScalars;
   MlirValue coordinates[SHARD_MAX_AXES]; // of this rank, made at the top when first wanted
@@ -79,6 +79,8 @@ MlirValue shardBuildExpand(ShardPlace place, MlirValue value, MlirAttribute reas
 MlirValue shardBuildCollapse(ShardPlace place, MlirValue value, MlirAttribute reassociation,
                              MlirType type);
 
+MlirValue shardBuildSelect(ShardPlace place, MlirValue condition, MlirValue a, MlirValue b);
+
 //===- Placements (Reshard.c) ---------------------------------------------===//
 
 /// What it takes to bring a value from one placement to another.
@@ -89,8 +91,8 @@ typedef struct ShardReshardCost {
 ShardReshardCost shardReshardFindCost(const ShardSpmd *spmd, int32_t value,
                                       const ShardSharding *from, const ShardSharding *to);
 /// Brings `source`, a local tensor of `value` in placement `from`, to placement `to`, with ops at
-/// `place`. `consumer` is the L2 op that wants it, for the cause. Each placement on the way becomes a
-/// version of the value.
+/// `place`. `consumer` is the L2 op that wants it, for the cause. Each placement on the way becomes
+/// a version of the value.
 MlirValue shardReshard(ShardBuild *build, int32_t value, MlirValue source,
                        const ShardSharding *from, const ShardSharding *to, ShardPlace place,
                        MlirOperation consumer);
@@ -111,30 +113,44 @@ int64_t shardSiteAdd(ShardSpmd *spmd, const char *kind, const char *opName, Mlir
 /// `entries` are the stage functions.
 void shardSitesWrite(ShardSpmd *spmd, int32_t nEntries, const MlirOperation *entries);
 
-//===- Local forms (Localize.c) -------------------------------------------===//
+//===- Plans of ops (OpPlan.c) --------------------------------------------===//
 
 /// What an op needs of its operands to make its results.
 typedef struct ShardOpPlan {
   const ShardOpRule *rule;
-  ShardAxisList *factors;    // [nFactors] axes of each factor
-  ShardSharding **operands;  // [nOperands] placement of each
-  ShardSharding **results;   // [nResults] placement in which each is made
+  ShardAxisList *factors;   // [nFactors] axes of each factor
+  ShardSharding **operands; // [nOperands] placement of each
+  ShardSharding **results;  // [nResults] placement in which each is made
 } ShardOpPlan;
 
 /// Plans `rule` so that its results come as close to `wanted` ([nResults]) as its rule allows.
 /// Null after one diagnostic when the annotations contradict each other.
 ShardOpPlan *shardOpPlanCreate(ShardSpmd *spmd, const ShardOpRule *rule,
                                ShardSharding *const *wanted);
-/// Emits the local form of `op` at the end of the block, its operands brought where they are needed,
-/// and records its results. `plan` is null for ops without tensors.
-MlirLogicalResult shardLocalize(ShardBuild *build, MlirOperation op, const ShardOpPlan *plan);
+/// Whether an op can only be made whole: no rule, no local form, or a constant of many values.
+bool shardOpIsWhole(const ShardOpRule *rule);
+/// The op of L2 that makes a value, as a rule; null for an argument.
+const ShardOpRule *shardSpmdDefinition(const ShardSpmd *spmd, int32_t value);
+
+//===- Versions of values (Versions.c) ------------------------------------===//
+
 /// The local tensor of `value` in placement `sharding`; a null value after one diagnostic.
+/// `consumer` is the L2 op that wants it.
 MlirValue shardBuildGetVersion(ShardBuild *build, int32_t value, const ShardSharding *sharding,
                                MlirOperation consumer);
+/// The same if it is there already, else null.
+ShardVersion *shardBuildFindVersion(ShardBuild *build, int32_t value,
+                                    const ShardSharding *sharding);
 void shardBuildAddVersion(ShardBuild *build, int32_t value, const ShardSharding *sharding,
                           MlirValue local);
+/// What stands for an L2 value that is no tensor.
 void shardBuildMapScalar(ShardBuild *build, MlirValue old, MlirValue replacement);
-/// The op of L2 that makes a value, or null for an argument; and its rule.
-const ShardOpRule *shardSpmdDefinition(const ShardSpmd *spmd, int32_t value);
+bool shardBuildFindScalar(ShardBuild *build, MlirValue old, MlirValue *out);
+
+//===- Local forms (Localize.c) -------------------------------------------===//
+
+/// Emits the local form of `op` at the end of the block, its operands brought where they are
+/// needed, and records its results. `plan` is null for ops without tensors.
+MlirLogicalResult shardLocalize(ShardBuild *build, MlirOperation op, const ShardOpPlan *plan);
 
 #endif // SHARD_SHARD_SPMD_H

@@ -1,0 +1,211 @@
+//===- OpPlan.c - What an op needs of its operands ----------------*- C -*-===//
+// An op's results say which of its factors are split; its operands, which reductions. What each
+// operand must look like follows from the op's rule (Rules.h).
+//===----------------------------------------------------------------------===//
+
+#include "Spmd.h"
+
+#include "mlir-c/BuiltinAttributes.h"
+#include "mlir-c/BuiltinTypes.h"
+
+#include <string.h>
+
+const ShardOpRule *shardSpmdDefinition(const ShardSpmd *spmd, int32_t value) {
+  const ShardValueInfo *info = &spmd->rules->values[value];
+  return info->definition < 0 ? NULL
+                              : &spmd->rules->functions[info->function].ops[info->definition];
+}
+
+// Ops outside linalg, arith and math whose result type alone decides their extent, or that have a
+// local form below.
+static bool hasLocalForm(MlirOperation op) {
+  static const char *const names[] = {
+      "tensor.empty",          "tensor.splat",         "tensor.cast",         "tensor.expand_shape",
+      "tensor.collapse_shape", "tensor.extract_slice", "tensor.insert_slice", "tensor.pad",
+      "tensor.concat",         "tensor.extract",       "shard.shard"};
+  MlirStringRef name = shardOpGetName(op);
+  if (name.length > 7 && memcmp(name.data, "linalg.", 7) == 0)
+    return true;
+  if (name.length > 6 && memcmp(name.data, "arith.", 6) == 0)
+    return true;
+  if (name.length > 5 && memcmp(name.data, "math.", 5) == 0)
+    return true;
+  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); ++i)
+    if (shardStringIs(name, names[i]))
+      return true;
+  return false;
+}
+
+bool shardOpIsWhole(const ShardOpRule *rule) {
+  if (rule->form == SHARD_OP_WHOLE || !hasLocalForm(rule->op))
+    return true;
+  if (!shardOpIs(rule->op, "arith.constant"))
+    return false;
+  MlirAttribute value = shardOpGetAttribute(rule->op, "value");
+  return !mlirAttributeIsADenseElements(value) || !mlirDenseElementsAttrIsSplat(value);
+}
+
+static bool isCombined(const ShardFactor *factor) {
+  return factor->kind == SHARD_FACTOR_REDUCTION || factor->kind == SHARD_FACTOR_GATHER;
+}
+
+static bool isUsed(const ShardOpPlan *plan, uint8_t axis) {
+  for (int32_t f = 0; f < plan->rule->nFactors; ++f)
+    for (int k = 0; k < plan->factors[f].count; ++k)
+      if (plan->factors[f].axis[k] == axis)
+        return true;
+  return false;
+}
+
+static void splitFactor(ShardOpPlan *plan, int32_t factor, const ShardAxisList *axes,
+                        const uint8_t *onlyPartial) {
+  if (plan->factors[factor].count)
+    return;
+  ShardAxisList list = {0};
+  for (int k = 0; k < axes->count; ++k)
+    if (!isUsed(plan, axes->axis[k]) && (!onlyPartial || onlyPartial[axes->axis[k]]))
+      list.axis[list.count++] = axes->axis[k];
+  plan->factors[factor] = list;
+}
+
+static ShardSharding *placePort(const ShardSpmd *spmd, const ShardOpPlan *plan,
+                                const ShardPort *port) {
+  int32_t nAtoms = spmd->rules->values[port->value].nAtoms;
+  ShardSharding *sharding = shardShardingCreate(spmd->arena, nAtoms);
+  for (int32_t i = 0; i < nAtoms; ++i)
+    if (port->factors && port->factors[i] >= 0)
+      sharding->atoms[i] = plan->factors[port->factors[i]];
+  return sharding;
+}
+
+// A partial result (Rules.h, `linear`): an axis that no split factor
+// explains is passed on from partial operands.
+static bool passPartial(ShardSpmd *spmd, ShardOpPlan *plan, uint8_t axis, ShardCombiner combiner) {
+  const ShardOpRule *rule = plan->rule;
+  uint32_t mask = 0;
+  for (int32_t i = 0; i < rule->nOperands && i < 32; ++i)
+    if (spmd->own[rule->operands[i].value]->partial[axis] == combiner)
+      mask |= UINT32_C(1) << i;
+  uint32_t set =
+      combiner == SHARD_COMBINER_SUM || rule->movement ? shardOpLinearSet(rule, mask) : 0;
+  if (!set) {
+    shardEmitError(rule->op,
+                   "result is a partial %s over axis '%s', but no operand is one that this op "
+                   "passes on and no loop is split over it",
+                   shardCombinerName(combiner), spmd->mesh.names[axis]);
+    return false;
+  }
+  for (int32_t i = 0; i < rule->nOperands && i < 32; ++i)
+    if (set & (UINT32_C(1) << i))
+      plan->operands[i]->partial[axis] = (uint8_t)combiner;
+  for (int32_t r = 0; r < rule->nResults; ++r)
+    plan->results[r]->partial[axis] = (uint8_t)combiner;
+  return true;
+}
+
+static bool planSignature(ShardSpmd *spmd, ShardOpPlan *plan) {
+  const ShardOpRule *rule = plan->rule;
+  const ShardFunctionInfo *callee =
+      rule->form == SHARD_OP_CALL ? &spmd->rules->functions[rule->callee] : NULL;
+  for (int32_t i = 0; i < rule->nOperands; ++i) {
+    const ShardPort *port = &rule->operands[i];
+    int32_t index = port->operandIndex;
+    const ShardSharding *there =
+        callee ? spmd->own[callee->arguments[index]]
+               : spmd->results[spmd->rules->values[port->value].function][index];
+    if (there->nAtoms != spmd->rules->values[port->value].nAtoms) {
+      shardEmitError(rule->op, "operand %d is cut otherwise than the %s it meets", index,
+                     callee ? "argument" : "result");
+      return false;
+    }
+    plan->operands[i] = shardShardingCopy(spmd->arena, there);
+  }
+  for (int32_t r = 0; r < rule->nResults; ++r) {
+    const ShardSharding *there = spmd->results[rule->callee][rule->results[r].operandIndex];
+    if (there->nAtoms != spmd->rules->values[rule->results[r].value].nAtoms) {
+      shardEmitError(rule->op, "result %d is cut otherwise than the callee's",
+                     rule->results[r].operandIndex);
+      return false;
+    }
+    plan->results[r] = shardShardingCopy(spmd->arena, there);
+  }
+  return true;
+}
+
+ShardOpPlan *shardOpPlanCreate(ShardSpmd *spmd, const ShardOpRule *rule,
+                               ShardSharding *const *wanted) {
+  ShardArena *arena = spmd->arena;
+  ShardOpPlan *plan = SHARD_ARENA_NEW(arena, ShardOpPlan);
+  plan->rule = rule;
+  plan->factors = SHARD_ARENA_ARRAY(arena, ShardAxisList, rule->nFactors);
+  plan->operands = SHARD_ARENA_ARRAY(arena, ShardSharding *, rule->nOperands);
+  plan->results = SHARD_ARENA_ARRAY(arena, ShardSharding *, rule->nResults);
+  if (rule->form == SHARD_OP_CALL || rule->form == SHARD_OP_RETURN)
+    return planSignature(spmd, plan) ? plan : NULL;
+  if (shardOpIsWhole(rule)) {
+    for (int32_t i = 0; i < rule->nOperands; ++i)
+      plan->operands[i] =
+          shardShardingCreate(arena, spmd->rules->values[rule->operands[i].value].nAtoms);
+    for (int32_t r = 0; r < rule->nResults; ++r)
+      plan->results[r] =
+          shardShardingCreate(arena, spmd->rules->values[rule->results[r].value].nAtoms);
+    return plan;
+  }
+
+  uint8_t partial[SHARD_MAX_AXES] = {0};
+  for (int32_t r = 0; r < rule->nResults; ++r) {
+    const ShardPort *port = &rule->results[r];
+    for (int32_t i = 0; i < wanted[r]->nAtoms; ++i) {
+      int32_t factor = port->factors ? port->factors[i] : -1;
+      if (factor >= 0 && rule->factors[factor].kind != SHARD_FACTOR_WHOLE)
+        splitFactor(plan, factor, &wanted[r]->atoms[i], NULL);
+    }
+    for (int a = 0; a < SHARD_MAX_AXES; ++a)
+      if (wanted[r]->partial[a])
+        partial[a] = wanted[r]->partial[a];
+  }
+  for (int32_t i = 0; i < rule->nOperands; ++i) {
+    const ShardPort *port = &rule->operands[i];
+    const ShardSharding *own = spmd->own[port->value];
+    for (int32_t k = 0; k < own->nAtoms; ++k) {
+      int32_t factor = port->factors ? port->factors[k] : -1;
+      if (factor >= 0 && isCombined(&rule->factors[factor]))
+        splitFactor(plan, factor, &own->atoms[k], partial);
+    }
+  }
+  for (int32_t i = 0; i < rule->nOperands; ++i)
+    plan->operands[i] = placePort(spmd, plan, &rule->operands[i]);
+  for (int32_t r = 0; r < rule->nResults; ++r)
+    plan->results[r] = placePort(spmd, plan, &rule->results[r]);
+  bool explained[SHARD_MAX_AXES] = {false};
+  for (int32_t f = 0; f < rule->nFactors; ++f) {
+    if (!isCombined(&rule->factors[f]))
+      continue;
+    for (int k = 0; k < plan->factors[f].count; ++k) {
+      uint8_t axis = plan->factors[f].axis[k];
+      if (partial[axis] != rule->factors[f].combiner) {
+        shardEmitError(rule->op, "result is annotated as a partial %s over axis '%s', but is a %s",
+                       shardCombinerName(partial[axis]), spmd->mesh.names[axis],
+                       shardCombinerName(rule->factors[f].combiner));
+        return NULL;
+      }
+      explained[axis] = true;
+      for (int32_t r = 0; r < rule->nResults; ++r)
+        plan->results[r]->partial[axis] = partial[axis];
+    }
+  }
+  for (int a = 0; a < SHARD_MAX_AXES; ++a)
+    if (partial[a] && !explained[a] && !passPartial(spmd, plan, (uint8_t)a, partial[a]))
+      return NULL;
+  // A destination that is read enters the sum once.
+  int32_t nInits = 0;
+  for (int32_t i = 0; i < rule->nOperands; ++i) {
+    if (!rule->operands[i].init)
+      continue;
+    if (!rule->unusedInit && nInits < rule->nResults)
+      memcpy(plan->operands[i]->partial, plan->results[nInits]->partial,
+             sizeof(plan->operands[i]->partial));
+    ++nInits;
+  }
+  return plan;
+}
