@@ -102,6 +102,8 @@ static bool isTensorContraction(MlirOperation op) {
     if (!mlirTypeIsARankedTensor(type) || nDims > MAX_DIMS || !isProjectedPermutation(map))
       return false;
     elements[i] = mlirShapedTypeGetElementType(type);
+    if (shardTypeElementCount(type) <= 0)
+      return false; // a sum over nothing: the loops know
     for (intptr_t d = 0; d < mlirAffineMapGetNumResults(map); ++d) {
       MlirAffineExpr expr = mlirAffineMapGetResult(map, d);
       if (!mlirAffineExprIsADim(expr))

@@ -10,6 +10,8 @@
 
 #include "shard/Runtime.h"
 
+#include "mlir-c/Dialect/Linalg.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -341,10 +343,8 @@ static MlirValue buildCollapse(ShardLowerBuilder *b, MlirValue input, intptr_t d
       shardMakeOp(b, "tensor.collapse_shape", 1, &result, 1, &input, 1, &attribute), 0);
 }
 
-/// Moves dimension `from` to position `to`.
+/// The value with dimension `from` at position `to`.
 static MlirValue buildMoveDim(ShardLowerBuilder *b, MlirValue input, intptr_t from, intptr_t to) {
-  if (from == to)
-    return input;
   MlirContext context = b->lowering->context;
   MlirType type = mlirValueGetType(input);
   intptr_t rank = mlirShapedTypeGetRank(type);
@@ -391,6 +391,20 @@ static MlirValue buildMoveDim(ShardLowerBuilder *b, MlirValue input, intptr_t fr
                                 0);
 }
 
+/// A copy; as linalg.copy, since a generic that copies is folded.
+static MlirValue buildCopy(ShardLowerBuilder *b, MlirValue input) {
+  MlirType type = mlirValueGetType(input);
+  MlirValue operands[] = {input, shardMakeValue(b, "tensor.empty", type, 0, NULL)};
+  ShardNamedAttribute segments = {
+      "operandSegmentSizes",
+      mlirDenseI32ArrayGet(b->lowering->context, 2, (const int32_t[]){1, 1})};
+  MlirRegion region = mlirRegionCreate();
+  MlirOperation copy = shardOpCreate(b->block, b->before, b->location, "linalg.copy", 1, &type, 2,
+                                     operands, 1, &segments, 1, &region);
+  mlirLinalgFillBuiltinNamedOpRegion(copy);
+  return mlirOperationGetResult(copy, 0);
+}
+
 /// all-to-all: the n parts of `splitDim` become leading blocks, are exchanged, and what came from
 /// each rank stands one after the other along `concatDim`.
 static MlirValue buildAllToAll(Collective *c, MlirValue input, int64_t splitDim,
@@ -400,7 +414,8 @@ static MlirValue buildAllToAll(Collective *c, MlirValue input, int64_t splitDim,
   MlirType type = mlirValueGetType(input);
   int64_t size = mlirShapedTypeGetDimSize(type, splitDim);
   MlirValue blocks = buildExpand(b, input, splitDim, n, size / n);
-  blocks = buildMoveDim(b, blocks, splitDim, 0);
+  if (splitDim)
+    blocks = buildMoveDim(b, blocks, splitDim, 0);
   MlirType blocksType = mlirValueGetType(blocks);
   MlirValue send = pointerToRead(b, blocks), buffer;
   MlirValue recv = pointerToWrite(b, blocksType, &buffer);
@@ -413,7 +428,9 @@ static MlirValue buildAllToAll(Collective *c, MlirValue input, int64_t splitDim,
                           shardMakeI32(b, c->element)};
   shardMakeRuntimeCall(b, "shardRtCallAllToAll", 0, NULL, 7, operands);
   MlirValue result = tensorOf(b, buffer, blocksType, true);
-  return buildCollapse(b, buildMoveDim(b, result, 0, concatDim), concatDim);
+  if (concatDim)
+    result = buildMoveDim(b, result, 0, concatDim);
+  return buildCollapse(b, result, concatDim);
 }
 
 /// This rank's part of a whole value.
@@ -677,6 +694,63 @@ static MlirLogicalResult keepLoopBuffers(void *user, MlirOperation op) {
   return mlirLogicalResultSuccess();
 }
 
+/// The same for scf.while: what the second region yields goes back to the buffer of the argument that
+/// the first region passes on.
+static MlirLogicalResult keepWhileBuffers(void *user, MlirOperation op) {
+  ShardLowering *lowering = user;
+  MlirBlock before = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
+  MlirBlock after = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 1));
+  MlirOperation condition = mlirBlockGetTerminator(before), yield = mlirBlockGetTerminator(after);
+  ShardLowerBuilder b = shardLowerBuilderBefore(lowering, yield);
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(yield); ++i) {
+    MlirValue value = mlirOperationGetOperand(yield, i);
+    if (!isTensor(mlirValueGetType(value)))
+      continue;
+    for (intptr_t k = 1; k < mlirOperationGetNumOperands(condition); ++k) {
+      MlirValue operands[] = {value, mlirBlockGetArgument(after, k - 1)};
+      if (!mlirValueEqual(mlirOperationGetOperand(condition, k), mlirBlockGetArgument(before, i)) ||
+          mlirValueEqual(operands[0], operands[1]))
+        continue;
+      mlirOperationSetOperand(yield, i,
+                              shardMakeValue(&b, "bufferization.materialize_in_destination",
+                                             mlirValueGetType(value), 2, operands));
+      break;
+    }
+  }
+  return mlirLogicalResultSuccess();
+}
+
+/// Both branches of scf.if leave dense copies of their results: views of different layout do not
+/// merge.
+static MlirLogicalResult copyBranchResults(void *user, MlirOperation op) {
+  ShardLowering *lowering = user;
+  for (intptr_t i = 0; i < mlirOperationGetNumResults(op); ++i) {
+    MlirType type = mlirValueGetType(mlirOperationGetResult(op, i));
+    if (!isTensor(type) || shardTypeElementCount(type) < 0)
+      continue;
+    for (intptr_t r = 0; r < 2; ++r) {
+      MlirOperation yield = mlirBlockGetTerminator(
+          mlirRegionGetFirstBlock(mlirOperationGetRegion(op, r)));
+      ShardLowerBuilder b = shardLowerBuilderBefore(lowering, yield);
+      mlirOperationSetOperand(yield, i, buildCopy(&b, mlirOperationGetOperand(yield, i)));
+    }
+  }
+  return mlirLogicalResultSuccess();
+}
+
+/// Ops that bufferization knows nothing of.
+static MlirLogicalResult checkLowering(void *user, MlirOperation op) {
+  (void)user;
+  static const char *const refused[] = {"linalg.pack",    "linalg.softmax", "linalg.unpack",
+                                        "tensor.bitcast", "tensor.gather",  "tensor.pack",
+                                        "tensor.reshape", "tensor.scatter", "tensor.unpack"};
+  MlirStringRef name = shardOpGetName(op);
+  for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); ++i)
+    if (shardStringIs(name, refused[i]))
+      return shardEmitError(op, "'%s' has no lowering", refused[i]);
+  return mlirLogicalResultSuccess();
+}
+
 typedef struct Worklist {
   ShardArena *arena;
   MlirOperation *ops;
@@ -698,6 +772,8 @@ static MlirLogicalResult collect(void *user, MlirOperation op) {
 }
 
 MlirLogicalResult shardLowerToDestinations(ShardLowering *lowering) {
+  if (mlirLogicalResultIsFailure(shardWalk(lowering->module, NULL, checkLowering, NULL)))
+    return mlirLogicalResultFailure();
   Worklist list = {.arena = lowering->arena};
   if (mlirLogicalResultIsFailure(shardWalk(lowering->module, NULL, collect, &list)))
     return mlirLogicalResultFailure();
@@ -717,6 +793,8 @@ MlirLogicalResult shardLowerToDestinations(ShardLowering *lowering) {
                                        : lowerCollective(lowering, list.ops[i])))
       return mlirLogicalResultFailure();
   shardWalk(lowering->module, "scf.for", keepLoopBuffers, lowering);
+  shardWalk(lowering->module, "scf.while", keepWhileBuffers, lowering);
+  shardWalk(lowering->module, "scf.if", copyBranchResults, lowering);
   // The mesh has done its work.
   for (MlirOperation op = mlirBlockGetFirstOperation(top), next; !mlirOperationIsNull(op);
        op = next) {

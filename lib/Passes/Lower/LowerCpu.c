@@ -52,6 +52,15 @@ static MlirLogicalResult runPipeline(ShardLowering *lowering, const char *passes
   return result;
 }
 
+/// What no conversion has taken would be a complaint of the translation, without a hint.
+static MlirLogicalResult checkLowered(void *user, MlirOperation op) {
+  (void)user;
+  MlirStringRef name = shardOpGetName(op);
+  if (shardStringIs(name, "builtin.module") || !strncmp(name.data, "llvm.", 5))
+    return mlirLogicalResultSuccess();
+  return shardEmitError(op, "'%.*s' has no lowering", (int)name.length, name.data);
+}
+
 static MlirLogicalResult runLowerCpu(ShardPassRun *run) {
   const LowerCpuOptions *options = run->options;
   MlirContext context = run->context;
@@ -91,6 +100,7 @@ static MlirLogicalResult runLowerCpu(ShardPassRun *run) {
   STEP(shardCreateEntries(&lowering));
   STEP(runPipeline(&lowering, "arith-expand{include-bf16=true},convert-scf-to-cf,convert-to-llvm,"
                               "reconcile-unrealized-casts"));
+  STEP(shardWalk(lowering.module, NULL, checkLowered, NULL));
 #undef STEP
   return mlirLogicalResultSuccess();
 }

@@ -389,6 +389,82 @@ static bool isNarrowFloat(MlirType type) {
   return mlirTypeIsABF16(type) || mlirTypeIsAF16(type);
 }
 
+/// Functions that LLVM has no intrinsic for: libm's, of f64, with suffix f of f32.
+static const struct {
+  const char *op, *callee;
+} libmTable[] = {{"math.acosh", "acosh"}, {"math.asinh", "asinh"}, {"math.atanh", "atanh"},
+                 {"math.cbrt", "cbrt"},   {"math.erf", "erf"},     {"math.erfc", "erfc"}};
+
+static MlirValue callLibm(ShardLowerBuilder *b, const char *callee, MlirValue operand) {
+  MlirType type = mlirValueGetType(operand);
+  const char *name = mlirTypeIsAF64(type) ? callee
+                                          : shardArenaFormat(b->lowering->arena, "%sf", callee);
+  return mlirOperationGetResult(shardMakeRuntimeCall(b, name, 1, &type, 1, &operand), 0);
+}
+
+static MlirValue buildCompare(ShardLowerBuilder *b, const char *name, int64_t predicate,
+                              MlirValue left, MlirValue right) {
+  MlirValue operands[] = {left, right};
+  MlirType type = withElement(mlirValueGetType(left), b->lowering->i1);
+  ShardNamedAttribute attribute = {"predicate", mlirIntegerAttrGet(b->lowering->i64, predicate)};
+  return mlirOperationGetResult(shardMakeOp(b, name, 1, &type, 2, operands, 1, &attribute), 0);
+}
+
+/// math.isinf and math.isnormal.
+static MlirValue classify(ShardLowerBuilder *b, MlirValue operand, bool isNormal) {
+  enum { OEQ = 1, OGE = 3, OLT = 4 };
+  MlirType type = mlirValueGetType(operand);
+  double least = mlirTypeIsAF64(elementOf(type)) ? 0x1p-1022
+                 : mlirTypeIsAF16(elementOf(type)) ? 0x1p-14
+                                                   : 0x1p-126;
+  if (isNarrowFloat(type)) {
+    type = withElement(type, b->lowering->f32);
+    operand = shardMakeValue(b, "arith.extf", type, 1, &operand);
+  }
+  MlirValue magnitude = shardMakeValue(b, "math.absf", type, 1, &operand);
+  MlirValue infinity = constantFloat(b, type, __builtin_inf());
+  if (!isNormal)
+    return buildCompare(b, "arith.cmpf", OEQ, magnitude, infinity);
+  MlirValue both[] = {
+      buildCompare(b, "arith.cmpf", OLT, magnitude, infinity),
+      buildCompare(b, "arith.cmpf", OGE, magnitude, constantFloat(b, type, least))};
+  return shardMakeValue(b, "arith.andi", mlirValueGetType(both[0]), 2, both);
+}
+
+/// math.ipowi: by squaring; a negative exponent gives 1 / power, truncated.
+static MlirValue integerPower(ShardLowerBuilder *b, MlirValue base, MlirValue exponent) {
+  MlirType type = mlirValueGetType(base);
+  unsigned w = mlirIntegerTypeGetWidth(type);
+  ShardArena *arena = b->lowering->arena;
+  const char *callee = shardArenaFormat(arena, "shard_ipowi_i%u", w);
+  if (mlirOperationIsNull(
+          shardModuleLookup(b->lowering->module, mlirStringRefCreateFromCString(callee))))
+    shardParseIntoModule(
+        b->lowering,
+        shardArenaFormat(
+            arena,
+            "func.func private @%s(%%b: i%u, %%e: i%u) -> i%u {\n"
+            "%%c0 = arith.constant 0 : i%u\n%%c1 = arith.constant 1 : i%u\n"
+            "%%cm = arith.constant -1 : i%u\n%%neg = arith.cmpi slt, %%e, %%c0 : i%u\n"
+            "%%opposite = arith.subi %%c0, %%e : i%u\n"
+            "%%abs = arith.select %%neg, %%opposite, %%e : i%u\n"
+            "%%r:3 = scf.while (%%n = %%abs, %%p = %%b, %%a = %%c1) : (i%u, i%u, i%u) -> (i%u, i%u, "
+            "i%u) {\n%%go = arith.cmpi ne, %%n, %%c0 : i%u\n"
+            "scf.condition(%%go) %%n, %%p, %%a : i%u, i%u, i%u\n} do {\n"
+            "^bb0(%%n: i%u, %%p: i%u, %%a: i%u):\n%%bit = arith.andi %%n, %%c1 : i%u\n"
+            "%%odd = arith.cmpi ne, %%bit, %%c0 : i%u\n%%m = arith.muli %%a, %%p : i%u\n"
+            "%%a2 = arith.select %%odd, %%m, %%a : i%u\n%%p2 = arith.muli %%p, %%p : i%u\n"
+            "%%n2 = arith.shrui %%n, %%c1 : i%u\nscf.yield %%n2, %%p2, %%a2 : i%u, i%u, i%u\n}\n"
+            "%%one = arith.cmpi eq, %%r#2, %%c1 : i%u\n%%minus = arith.cmpi eq, %%r#2, %%cm : i%u\n"
+            "%%unit = arith.ori %%one, %%minus : i1\n"
+            "%%inverse = arith.select %%unit, %%r#2, %%c0 : i%u\n"
+            "%%y = arith.select %%neg, %%inverse, %%r#2 : i%u\nfunc.return %%y : i%u\n}\n",
+            callee, w, w, w, w, w, w, w, w, w, w, w, w, w, w, w, w, w, w, w, w, w, w, w, w, w, w, w,
+            w, w, w, w, w, w, w, w, w));
+  MlirValue operands[] = {base, exponent};
+  return mlirOperationGetResult(shardMakeRuntimeCall(b, callee, 1, &type, 2, operands), 0);
+}
+
 /// An op on f16 or bf16 as the same op on f32. Returns the new op.
 static MlirOperation widen(ShardLowering *lowering, MlirOperation op) {
   ShardLowerBuilder b = shardLowerBuilderBefore(lowering, op);
@@ -452,6 +528,14 @@ static MlirLogicalResult lowerScalar(ShardLowering *lowering, MlirOperation func
                                            "arith.negf", "arith.remf", "arith.maximumf",
                                            "arith.minimumf", "arith.maxnumf", "arith.minnumf",
                                            "arith.cmpf"};
+  if (shardOpIs(op, "math.isinf") || shardOpIs(op, "math.isnormal")) {
+    ShardLowerBuilder b = shardLowerBuilderBefore(lowering, op);
+    MlirValue result =
+        classify(&b, mlirOperationGetOperand(op, 0), shardOpIs(op, "math.isnormal"));
+    mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), result);
+    mlirOperationDestroy(op);
+    return mlirLogicalResultSuccess();
+  }
   MlirStringRef name = shardOpGetName(op);
   bool isMath = name.length > 5 && !strncmp(name.data, "math.", 5);
   bool isArithmetic = false;
@@ -474,11 +558,22 @@ static MlirLogicalResult lowerScalar(ShardLowering *lowering, MlirOperation func
       continue;
     MlirValue operand = mlirOperationGetOperand(op, 0);
     if (!mlirTypeIsAF32(elementOf(mlirValueGetType(operand))))
-      break; // f64: libm
+      break;
     ShardLowerBuilder b = shardLowerBuilderBefore(lowering, op);
     mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), callFunction(&b, i, operand));
     mlirOperationDestroy(op);
-    break;
+    return mlirLogicalResultSuccess();
+  }
+  ShardLowerBuilder b = shardLowerBuilderBefore(lowering, op);
+  MlirValue result = {NULL};
+  for (size_t i = 0; i < sizeof(libmTable) / sizeof(libmTable[0]); ++i)
+    if (shardStringIs(name, libmTable[i].op))
+      result = callLibm(&b, libmTable[i].callee, mlirOperationGetOperand(op, 0));
+  if (shardStringIs(name, "math.ipowi"))
+    result = integerPower(&b, mlirOperationGetOperand(op, 0), mlirOperationGetOperand(op, 1));
+  if (!mlirValueIsNull(result)) {
+    mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), result);
+    mlirOperationDestroy(op);
   }
   return mlirLogicalResultSuccess();
 }
