@@ -40,8 +40,8 @@ typedef struct ShardPassesOption {
 /// Option `option` in [0, shardPassesGetOptionCount(index)) of pass `index`. Thread-safe.
 SHARD_EXPORTED ShardPassesOption shardPassesGetOption(intptr_t index, intptr_t option);
 
-/// The ops that have an entry in the table of dimension rules, in the table's order: how many, and of
-/// one its name ("linalg.matmul") and, in words, how its dimensions may be split. The texts are
+/// The ops that have an entry in the table of dimension rules, in the table's order: how many, and
+/// of one its name ("linalg.matmul") and, in words, how its dimensions may be split. The texts are
 /// static. Thread-safe.
 SHARD_EXPORTED intptr_t shardOpsGetCount(void);
 SHARD_EXPORTED const char *shardOpsGetName(intptr_t index);
@@ -52,8 +52,8 @@ SHARD_EXPORTED const char *shardOpsGetSummary(intptr_t index);
 ///   options   "name=value name=value", in braces or not, may be empty; borrowed until return.
 ///   message, messageBytes  Gets the reason of a failure, cut to size and ended by a zero; may be
 ///             null with 0.
-/// Returns a pass that belongs to the caller until a manager takes it. A null pass: no such pass, or
-/// a mistake in its options. Nothing is printed. Thread-safe.
+/// Returns a pass that belongs to the caller until a manager takes it. A null pass: no such pass,
+/// or a mistake in its options. Nothing is printed. Thread-safe.
 SHARD_EXPORTED MlirPass shardPassesCreate(MlirStringRef argument, MlirStringRef options,
                                           char *message, size_t messageBytes);
 

@@ -29,8 +29,8 @@ SHARD_EXPORTED void shardContextPrepare(MlirContext context);
 
 /// Parses a module, text or bytecode, from a file ("-": standard input; gzip is unpacked) or from
 /// memory, where `name` stands for the file in locations. Returns a verified module to be destroyed
-/// by the caller; a null module after one error: not readable, empty, not MLIR, or of a dialect that
-/// is not supported, with what to do about it.
+/// by the caller; a null module after one error: not readable, empty, not MLIR, or of a dialect
+/// that is not supported, with what to do about it.
 SHARD_EXPORTED MlirModule shardModuleParseFile(MlirContext context, const char *path);
 SHARD_EXPORTED MlirModule shardModuleParse(MlirContext context, MlirStringRef text,
                                            const char *name);
@@ -90,17 +90,18 @@ SHARD_EXPORTED bool shardPipelineCheckDegrees(const char *degrees, char *message
 SHARD_EXPORTED intptr_t shardPipelineGetPassCount(void);
 SHARD_EXPORTED const char *shardPipelineGetPass(intptr_t index);
 
-/// Takes the constants of the model out of `module`, in place: each becomes an argument, named as its
-/// resource or "constant_N", and its values go to `output`, one FILE.npz or a folder of argNNN.npy and
-/// args.json (overwritten). `function`: as in ShardPipelineOptions. Fails, with one error, when the
-/// files cannot be written; none is left then.
+/// Takes the constants of the model out of `module`, in place: each becomes an argument, named as
+/// its resource or "constant_N", and its values go to `output`, one FILE.npz or a folder of
+/// argNNN.npy and args.json (overwritten). `function`: as in ShardPipelineOptions. Fails, with one
+/// error, when the files cannot be written; none is left then.
 SHARD_EXPORTED MlirLogicalResult shardModuleExtractWeights(MlirOperation module,
                                                            const char *function,
                                                            const char *output);
 
-/// Sends the layout of arguments and results, as an annotations file (JSON), to `callback`: fed back
-/// through ShardPipelineOptions.annotations it gives the same program. `module` comes from after
-/// shard-propagate or a later pass and is not changed. Fails, with one error, when it does not.
+/// Sends the layout of arguments and results, as an annotations file (JSON), to `callback`: fed
+/// back through ShardPipelineOptions.annotations it gives the same program. `module` comes from
+/// after shard-propagate or a later pass and is not changed. Fails, with one error, when it does
+/// not.
 SHARD_EXPORTED MlirLogicalResult shardModuleWriteAnnotations(MlirOperation module,
                                                              MlirStringCallback callback,
                                                              void *userData);

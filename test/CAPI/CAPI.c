@@ -99,7 +99,8 @@ static void end(Session *session) {
 }
 
 static bool saw(Session *session, const char *part) {
-  bool found = session->nErrors == 1 && session->errors.bytes && strstr(session->errors.bytes, part);
+  bool found =
+      session->nErrors == 1 && session->errors.bytes && strstr(session->errors.bytes, part);
   if (!found)
     printf("expected one error with '%s', saw %d: %s\n", part, session->nErrors,
            session->errors.bytes ? session->errors.bytes : "");
@@ -138,8 +139,8 @@ static void testPasses(void) {
     Session session;
     begin(&session, false);
     MlirPassManager manager = mlirPassManagerCreateOnOperation(
-        session.context, *shardPassesGetAnchor(i) ? ref(shardPassesGetAnchor(i))
-                                                  : ref("builtin.module"));
+        session.context,
+        *shardPassesGetAnchor(i) ? ref(shardPassesGetAnchor(i)) : ref("builtin.module"));
     mlirPassManagerAddOwnedPass(manager, pass);
     mlirPassManagerDestroy(manager);
     end(&session);
@@ -161,13 +162,15 @@ static void testCreation(void) {
       {"axis-size=4x", "option 'axis-size' of 'shard-check-divisible' takes an integer, not '4x'"},
       {"axis-size=99999999999999999999", "takes an integer, not '99999999999999999999'"},
       {"axis-size", "option 'axis-size' of 'shard-check-divisible' takes an integer, not ''"},
-      {"{size=4}", "pass 'shard-check-divisible' has no option 'size'; its options are 'axis-size'"},
+      {"{size=4}",
+       "pass 'shard-check-divisible' has no option 'size'; its options are 'axis-size'"},
       {"axis-size={4", "option 'axis-size' of 'shard-check-divisible' has an open quote or brace"},
       {"axis-size='4", "option 'axis-size' of 'shard-check-divisible' has an open quote or brace"},
   };
   for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; ++i) {
-    CHECK(!shardPassesCreate(ref("shard-check-divisible"), ref(wrong[i][0]), message, sizeof message)
-               .ptr);
+    CHECK(
+        !shardPassesCreate(ref("shard-check-divisible"), ref(wrong[i][0]), message, sizeof message)
+             .ptr);
     if (!strstr(message, wrong[i][1]))
       printf("%s\n", message);
     CHECK(strstr(message, wrong[i][1]));
@@ -190,17 +193,18 @@ static void testManager(void) {
              i, 4 * i + 1, 4 * i + 1, 4 * i + 1, 4 * i + 1);
     append(ref(function), &text);
   }
-  MlirModule module = shardModuleParse(session.context,
-                                       mlirStringRefCreate(text.bytes, text.length), "many.mlir");
+  MlirModule module =
+      shardModuleParse(session.context, mlirStringRefCreate(text.bytes, text.length), "many.mlir");
   CHECK(module.ptr);
-  MlirPassManager manager = mlirPassManagerCreateOnOperation(session.context, ref("builtin.module"));
+  MlirPassManager manager =
+      mlirPassManagerCreateOnOperation(session.context, ref("builtin.module"));
   MlirOpPassManager nested = mlirPassManagerGetNestedUnder(manager, ref("func.func"));
   char message[256];
-  mlirOpPassManagerAddOwnedPass(nested, shardPassesCreate(ref("shard-check-divisible"),
-                                                          ref("{axis-size=4}"), message,
-                                                          sizeof message));
-  CHECK(mlirLogicalResultIsFailure(
-      mlirPassManagerRunOnOp(manager, mlirModuleGetOperation(module))));
+  mlirOpPassManagerAddOwnedPass(nested,
+                                shardPassesCreate(ref("shard-check-divisible"),
+                                                  ref("{axis-size=4}"), message, sizeof message));
+  CHECK(
+      mlirLogicalResultIsFailure(mlirPassManagerRunOnOp(manager, mlirModuleGetOperation(module))));
   CHECK(session.nErrors == 64);
   const char *at = session.errors.bytes;
   for (int i = 0; i < 64; ++i) {
@@ -221,13 +225,14 @@ static void testText(void) {
   shardPassesRegister();
   Session session;
   begin(&session, false);
-  MlirPassManager manager = mlirPassManagerCreateOnOperation(session.context, ref("builtin.module"));
+  MlirPassManager manager =
+      mlirPassManagerCreateOnOperation(session.context, ref("builtin.module"));
   Text errors = {NULL, 0};
-  CHECK(mlirLogicalResultIsSuccess(mlirParsePassPipeline(
-      mlirPassManagerGetAsOpPassManager(manager),
-      ref("builtin.module(shard-plan{degrees=tp2,dp2 results=split},"
-          "func.func(shard-check-divisible{axis-size=2}))"),
-      append, &errors)));
+  CHECK(mlirLogicalResultIsSuccess(
+      mlirParsePassPipeline(mlirPassManagerGetAsOpPassManager(manager),
+                            ref("builtin.module(shard-plan{degrees=tp2,dp2 results=split},"
+                                "func.func(shard-check-divisible{axis-size=2}))"),
+                            append, &errors)));
   Text text = {NULL, 0};
   mlirPrintPassPipeline(mlirPassManagerGetAsOpPassManager(manager), append, &text);
   CHECK(strstr(text.bytes, "shard-plan{degrees=tp2,dp2 results=split}"));
@@ -244,8 +249,8 @@ static void testText(void) {
 //===----------------------------------------------------------------------===//
 
 static MlirModule parse(Session *session) {
-  MlirModule module =
-      shardModuleParse(session->context, mlirStringRefCreate(model, sizeof model - 1), "model.mlir");
+  MlirModule module = shardModuleParse(session->context,
+                                       mlirStringRefCreate(model, sizeof model - 1), "model.mlir");
   CHECK(module.ptr);
   return module;
 }
@@ -259,7 +264,8 @@ static void testParsing(void) {
   CHECK(saw(&session, "blank.mlir:1:1: error: the file is empty; expected a module"));
   CHECK(!shardModuleParse(session.context, ref("\nfunc.func @f( {"), "cut.mlir").ptr);
   CHECK(saw(&session, "cut.mlir:2:"));
-  CHECK(!shardModuleParse(session.context, ref("func.func @f() { %0 = chlo.top_k }"), "c.mlir").ptr);
+  CHECK(
+      !shardModuleParse(session.context, ref("func.func @f() { %0 = chlo.top_k }"), "c.mlir").ptr);
   CHECK(saw(&session, "dialect 'chlo' is not supported"));
   CHECK(!shardModuleParseFile(session.context, "/nowhere/at/all.mlir").ptr);
   CHECK(saw(&session, "nowhere: error: cannot open '/nowhere/at/all.mlir'"));
@@ -351,8 +357,7 @@ static void testStops(void) {
     MlirModule module = parse(&session);
     ShardPipelineOptions options = optionsFor("tp2,dp2");
     options.stopAfter = shardPipelineGetPass(i);
-    CHECK(
-        mlirLogicalResultIsSuccess(shardPipelineRun(mlirModuleGetOperation(module), &options)));
+    CHECK(mlirLogicalResultIsSuccess(shardPipelineRun(mlirModuleGetOperation(module), &options)));
     CHECK(strcmp(shardModuleGetStage(mlirModuleGetOperation(module)), options.stopAfter) == 0);
     ShardPipelineOptions rest = shardPipelineOptionsGetDefault();
     CHECK(mlirLogicalResultIsSuccess(shardPipelineRun(mlirModuleGetOperation(module), &rest)));

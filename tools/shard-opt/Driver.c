@@ -143,9 +143,8 @@ static bool prepareTexts(Driver *driver) {
   driver->pending = calloc((size_t)options->nReports + 1, sizeof *driver->pending);
   if (!driver->pending)
     return fail(driver, "out of memory");
-  if (options->dumpAnnotations &&
-      !prepareText(driver, options->dumpAnnotations,
-                   mlirStringRefCreateFromCString(driver->annotations)))
+  if (options->dumpAnnotations && !prepareText(driver, options->dumpAnnotations,
+                                               mlirStringRefCreateFromCString(driver->annotations)))
     return false;
   for (int i = 0; i < options->nReports; ++i) {
     const char *path = options->reports[i];
@@ -161,8 +160,7 @@ static bool prepareTexts(Driver *driver) {
 
 static bool commitTexts(Driver *driver) {
   char message[512];
-  if (driver->weights.path &&
-      !shardOptWeightsCommit(&driver->weights, message, sizeof message))
+  if (driver->weights.path && !shardOptWeightsCommit(&driver->weights, message, sizeof message))
     return fail(driver, "%s", message);
   while (driver->nPending)
     if (!shardOutputFileCommit(&driver->pending[--driver->nPending], message, sizeof message))
@@ -190,24 +188,20 @@ static void printModule(Driver *driver, FILE *stream) {
 // Emits to a file of that name, or to standard output.
 static bool emitCode(Driver *driver) {
   const ShardOptOptions *options = driver->options;
-#ifdef SHARD_HAS_EMIT
   MlirOperation op = mlirModuleGetOperation(driver->module);
   if (options->emit == SHARD_OPT_EMIT_OBJECT)
     return mlirLogicalResultIsSuccess(shardEmitObject(op, options->mcpu, options->output));
   if (options->emit == SHARD_OPT_EMIT_SHARED)
     return mlirLogicalResultIsSuccess(shardEmitShared(op, options->mcpu, options->output));
-#endif
   ShardOutputFile file;
   char message[512];
   if (!shardOutputFileOpen(options->output, &file, message, sizeof message))
     return fail(driver, "%s", message);
   if (options->emit == SHARD_OPT_EMIT_MLIR) {
     printModule(driver, file.stream);
-#ifdef SHARD_HAS_EMIT
   } else if (mlirLogicalResultIsFailure(shardEmitLLVM(op, options->mcpu, printPart, file.stream))) {
     shardOutputFileAbandon(&file);
     return false;
-#endif
   }
   return shardOutputFileCommit(&file, message, sizeof message) || fail(driver, "%s", message);
 }
@@ -235,7 +229,8 @@ static bool checkStopAfter(Driver *driver, const char *pass) {
     const char *name = shardPipelineGetPass(i);
     if (strcmp(name, pass) == 0)
       return true;
-    length += (size_t)snprintf(names + length, sizeof names - length, "%s'%s'", i ? ", " : "", name);
+    length +=
+        (size_t)snprintf(names + length, sizeof names - length, "%s'%s'", i ? ", " : "", name);
     if (length >= sizeof names)
       break;
   }
@@ -245,8 +240,7 @@ static bool checkStopAfter(Driver *driver, const char *pass) {
 static bool checkOptions(Driver *driver) {
   const ShardOptOptions *options = driver->options;
   char message[512];
-  if (options->degrees &&
-      !shardPipelineCheckDegrees(options->degrees, message, sizeof message))
+  if (options->degrees && !shardPipelineCheckDegrees(options->degrees, message, sizeof message))
     return fail(driver, "'--auto-shard=%s': %s", options->degrees, message);
   if (options->stopAfter && !checkStopAfter(driver, options->stopAfter))
     return false;
@@ -309,7 +303,8 @@ static bool run(Driver *driver) {
   const char *stage = shardModuleGetStage(op);
   if (stage && options->degrees &&
       (strcmp(stage, "shard-spmdize") == 0 || strcmp(stage, "shard-lower-cpu") == 0))
-    return fail(driver, "'%s' is sharded already (it comes from after '%s'); leave --auto-shard out",
+    return fail(driver,
+                "'%s' is sharded already (it comes from after '%s'); leave --auto-shard out",
                 options->input, stage);
   if (options->extractWeights && !extractWeights(driver, op, stage))
     return false;
@@ -342,8 +337,7 @@ static bool run(Driver *driver) {
     driver->notStopped = true;
     return true;
   } else if (!options->extractWeights) {
-    return fail(driver, "'%s' is not sharded, and no --auto-shard=LIST says how",
-                options->input);
+    return fail(driver, "'%s' is not sharded, and no --auto-shard=LIST says how", options->input);
   }
   clearProgress(driver);
   if (driver->failed) // a report that could not be made
@@ -359,8 +353,7 @@ static bool run(Driver *driver) {
     return fail(driver, "'--dump-annotations' needs the layout: %s",
                 options->stopAfter ? "--stop-after ends before 'shard-propagate'"
                                    : "the input is lowered already");
-  if (options->stage >= 0 &&
-      mlirLogicalResultIsFailure(shardModuleKeepStage(op, options->stage)))
+  if (options->stage >= 0 && mlirLogicalResultIsFailure(shardModuleKeepStage(op, options->stage)))
     return false;
   if (!prepareTexts(driver) || !emitCode(driver) || !commitTexts(driver))
     return false;

@@ -21,10 +21,29 @@ typedef enum OptionKind {
 } OptionKind;
 
 typedef enum OptionId {
-  ID_AUTO_SHARD, ID_FUNCTION, ID_ARGS, ID_ANNOTATIONS, ID_RESULTS, ID_DIM, ID_STOP_AFTER, ID_EMIT,
-  ID_MCPU, ID_STAGE, ID_OUTPUT, ID_REPORT, ID_DUMP_ANNOTATIONS, ID_EXTRACT_WEIGHTS, ID_DEBUG_INFO,
-  ID_BYTECODE, ID_VERIFY_EACH, ID_QUIET, ID_LIST_PASSES, ID_REFERENCE,
-  ID_VERSION, ID_HELP, nOptionIds
+  ID_AUTO_SHARD,
+  ID_FUNCTION,
+  ID_ARGS,
+  ID_ANNOTATIONS,
+  ID_RESULTS,
+  ID_DIM,
+  ID_STOP_AFTER,
+  ID_EMIT,
+  ID_MCPU,
+  ID_STAGE,
+  ID_OUTPUT,
+  ID_REPORT,
+  ID_DUMP_ANNOTATIONS,
+  ID_EXTRACT_WEIGHTS,
+  ID_DEBUG_INFO,
+  ID_BYTECODE,
+  ID_VERIFY_EACH,
+  ID_QUIET,
+  ID_LIST_PASSES,
+  ID_REFERENCE,
+  ID_VERSION,
+  ID_HELP,
+  nOptionIds
 } OptionId;
 
 // The one table: parsing, help and the nearest name of a misspelt option.
@@ -32,7 +51,7 @@ static const struct {
   const char *name; // without dashes
   OptionKind kind;
   const char *group, *value, *help; // no group: the one above
-  bool driverOnly; // mlir-opt's part has no such thing
+  bool driverOnly;                  // mlir-opt's part has no such thing
 } optionTable[nOptionIds] = {
     [ID_AUTO_SHARD] = {"auto-shard", OPTION_OPTIONAL_TEXT, "Sharding", "LIST",
                        "Degrees: dpN,tpN,ppN,spN,mbN in any order; 1 when left out", false},
@@ -291,7 +310,9 @@ void shardOptPrintHelp(void) {
       printf("\n%s:\n", optionTable[i].group);
     char left[64];
     snprintf(left, sizeof left, "%s%s%s%s", i == ID_OUTPUT ? "-" : "--", optionTable[i].name,
-             !optionTable[i].value ? "" : i == ID_OUTPUT ? " " : "=",
+             !optionTable[i].value ? ""
+             : i == ID_OUTPUT      ? " "
+                                   : "=",
              optionTable[i].value ? optionTable[i].value : "");
     printf("  %-32s %s%s\n", left, strlen(left) > 32 ? "\n                                   " : "",
            optionTable[i].help);
@@ -335,18 +356,23 @@ static void printCell(const char *text) {
 }
 
 void shardOptPrintReference(void) {
-  printf("# Reference\n\nWritten by `shard-opt --reference` from the tables that the programs run on. "
-         "Do not edit.\n\n## Options of shard-opt\n\n| option | what it does |\n|---|---|\n");
+  printf(
+      "# Reference\n\nWritten by `shard-opt --reference` from the tables that the programs run on. "
+      "Do not edit.\n\n## Options of shard-opt\n\n| option | what it does |\n|---|---|\n");
   for (int i = 0; i < nOptionIds; ++i) {
     printf("| `%s%s%s", i == ID_OUTPUT ? "-" : "--", optionTable[i].name,
-           !optionTable[i].value ? "" : i == ID_OUTPUT ? " " : "=");
+           !optionTable[i].value ? ""
+           : i == ID_OUTPUT      ? " "
+                                 : "=");
     printCell(optionTable[i].value ? optionTable[i].value : "");
     printf("` | ");
     printCell(optionTable[i].help);
     printf(" |\n");
   }
-  printf("\n## Passes\n\nIn the order of `--auto-shard`; those that only check come last. Each runs alone on "
-         "a dump of the one before:\n`shard-opt --pass-pipeline='builtin.module(PASS{OPTION=VALUE})'`.\n");
+  printf("\n## Passes\n\nIn the order of `--auto-shard`; those that only check come last. Each "
+         "runs alone on "
+         "a dump of the one before:\n`shard-opt "
+         "--pass-pipeline='builtin.module(PASS{OPTION=VALUE})'`.\n");
   for (intptr_t i = 0; i < shardPassesGetCount(); ++i) {
     const char *anchor = shardPassesGetAnchor(i);
     printf("\n### %s\n\n%s. Runs on `%s`.\n", shardPassesGetArgument(i), shardPassesGetSummary(i),
@@ -362,8 +388,10 @@ void shardOptPrintReference(void) {
       printf(" |\n");
     }
   }
-  printf("\n## Ops\n\nThe table of dimension rules. An op of the dialects func, linalg, tensor, arith, math, "
-         "tosa and scf that is not\nhere keeps its operands whole, with a remark; an op of another dialect is "
+  printf("\n## Ops\n\nThe table of dimension rules. An op of the dialects func, linalg, tensor, "
+         "arith, math, "
+         "tosa and scf that is not\nhere keeps its operands whole, with a remark; an op of another "
+         "dialect is "
          "refused.\n\n| op | how its dimensions may be split |\n|---|---|\n");
   for (intptr_t i = 0; i < shardOpsGetCount(); ++i) {
     printf("| `%s` | ", shardOpsGetName(i));

@@ -30,7 +30,7 @@ typedef struct ShardOptOptions {
   // Options that are mlir-opt's business, and how many of `rest` they are; `rest` holds files too,
   // because an option's value may stand apart from it.
   int nForeign, nRest;
-  char **rest;     // [nRest], owned; elements point into argv
+  char **rest;      // [nRest], owned; elements point into argv
   int degreesPlace; // how many of `rest` stand before --auto-shard
   bool help, version, listPasses, reference;
   const char *needsDriver; // an option that mlir-opt's part cannot serve, as written; null: none

@@ -27,7 +27,8 @@ bool shardOptWeightsBegin(const char *path, ShardOptWeights *out, char *message,
   size_t length = strlen(path);
   while (out->folder && length > 1 && path[length - 1] == '/')
     --length;
-  if (asprintf(&out->temporary, "%.*s.XXXXXX%s", (int)length, path, out->folder ? "" : ".npz") < 0) {
+  if (asprintf(&out->temporary, "%.*s.XXXXXX%s", (int)length, path, out->folder ? "" : ".npz") <
+      0) {
     *out = (ShardOptWeights){0};
     return fail(message, messageBytes, path, ENOMEM);
   }

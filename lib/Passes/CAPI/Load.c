@@ -112,8 +112,7 @@ static const char *explainUnknownDialect(ParseState *state, MlirLocation locatio
     advice = "models are made of func, linalg, tensor, arith, math, tosa, scf and cf.assert";
   if (op.length)
     return shardArenaFormat(state->arena, "op '%.*s': dialect '%.*s' is not supported; %s",
-                            (int)op.length, op.data, (int)dialect.length, dialect.data,
-                            advice);
+                            (int)op.length, op.data, (int)dialect.length, dialect.data, advice);
   return shardArenaFormat(state->arena, "dialect '%.*s' is not supported; %s", (int)dialect.length,
                           dialect.data, advice);
 }

@@ -35,8 +35,7 @@ MlirPass shardPassesCreate(MlirStringRef argument, MlirStringRef options, char *
                            size_t messageBytes) {
   const ShardPassInfo *info = shardPassInfoFind(argument);
   if (!info) {
-    snprintf(message, messageBytes, "no pass is named '%.*s'", (int)argument.length,
-             argument.data);
+    snprintf(message, messageBytes, "no pass is named '%.*s'", (int)argument.length, argument.data);
     return (MlirPass){NULL};
   }
   return shardPassCreate(info, options, message, messageBytes);

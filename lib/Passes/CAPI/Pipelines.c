@@ -127,19 +127,18 @@ static MlirLogicalResult checkOptionsUsed(MlirOperation module, OptionValues *va
                                     "'%s' is for a pass that does not run here: the module comes "
                                     "from after '%s'",
                                     values->names[k], shardPipelineGetPass(first - 1))
-                   : shardEmitError(module, "no pass of the pipeline takes '%s'",
-                                    values->names[k]);
+                   : shardEmitError(module, "no pass of the pipeline takes '%s'", values->names[k]);
   return mlirLogicalResultSuccess();
 }
 
-static const char *const optionNames[] = {"degrees", "function", "args",   "annotations",
+static const char *const optionNames[] = {"degrees", "function", "args", "annotations",
                                           "dims",    "results",  "mcpu"};
 enum { nOptionNames = sizeof optionNames / sizeof optionNames[0] };
 
 static void givenOptions(const ShardPipelineOptions *options, const char **out) {
-  const char *const all[nOptionNames] = {options->degrees,     options->function,
-                                         options->argsFile,    options->annotations,
-                                         options->dims,        options->splitResults ? "split" : NULL,
+  const char *const all[nOptionNames] = {options->degrees,  options->function,
+                                         options->argsFile, options->annotations,
+                                         options->dims,     options->splitResults ? "split" : NULL,
                                          options->mcpu};
   memcpy(out, all, sizeof all);
 }
@@ -170,8 +169,8 @@ static void loadOptions(MlirOperation module, OptionValues *values, ShardArena *
   if (mlirAttributeIsNull(saved) || !mlirAttributeIsADictionary(saved))
     return;
   for (int i = 0; i < nOptionNames; ++i) {
-    MlirAttribute value = mlirDictionaryAttrGetElementByName(
-        saved, mlirStringRefCreateFromCString(optionNames[i]));
+    MlirAttribute value =
+        mlirDictionaryAttrGetElementByName(saved, mlirStringRefCreateFromCString(optionNames[i]));
     if (mlirAttributeIsNull(value) || !mlirAttributeIsAString(value))
       continue;
     MlirStringRef text = mlirStringAttrGetValue(value);
@@ -192,8 +191,8 @@ static MlirLogicalResult findRange(MlirOperation module, const ShardPipelineOpti
   MlirAttribute after = shardOpGetAttribute(module, stageAttribute);
   const char *stage = shardModuleGetStage(module);
   if (!stage && !mlirAttributeIsNull(after)) {
-    MlirStringRef text = mlirAttributeIsAString(after) ? mlirStringAttrGetValue(after)
-                                                       : mlirStringRefCreate("", 0);
+    MlirStringRef text =
+        mlirAttributeIsAString(after) ? mlirStringAttrGetValue(after) : mlirStringRefCreate("", 0);
     return shardEmitError(module, "'spmd.after' is '%.*s', which is no pass of the pipeline",
                           (int)text.length, text.data);
   }
@@ -236,8 +235,9 @@ static MlirLogicalResult runRange(MlirOperation module, const ShardPipelineOptio
 
 MlirLogicalResult shardPipelineRun(MlirOperation module, const ShardPipelineOptions *options) {
   if (options->structBytes != sizeof(ShardPipelineOptions))
-    return shardEmitError(module, "structBytes is %zu; this library expects %zu, from "
-                                  "shardPipelineOptionsGetDefault",
+    return shardEmitError(module,
+                          "structBytes is %zu; this library expects %zu, from "
+                          "shardPipelineOptionsGetDefault",
                           options->structBytes, sizeof(ShardPipelineOptions));
   if (!shardOpIs(module, "builtin.module"))
     return shardEmitError(module, "expected a builtin.module");
@@ -256,9 +256,10 @@ MlirLogicalResult shardPipelineRun(MlirOperation module, const ShardPipelineOpti
   loadOptions(module, &values, arena);
   MlirLogicalResult result = mlirLogicalResultSuccess();
   if (!findValue(&values, "degrees") && passesTake(first, end, "degrees"))
-    result = first ? shardEmitError(module, "no degrees are given, and 'shard-plan' is still to run")
-                   : shardEmitError(module, "no degrees are given, and the module is not from a "
-                                            "stop of the pipeline");
+    result = first
+                 ? shardEmitError(module, "no degrees are given, and 'shard-plan' is still to run")
+                 : shardEmitError(module, "no degrees are given, and the module is not from a "
+                                          "stop of the pipeline");
   if (mlirLogicalResultIsSuccess(result)) {
     shardOpRemoveAttribute(module, stageAttribute);
     shardOpRemoveAttribute(module, optionsAttribute);
@@ -304,8 +305,7 @@ static MlirLogicalResult keepFunction(KeepState *state, MlirOperation func);
 static MlirLogicalResult keepCallee(void *user, MlirOperation call) {
   KeepState *state = user;
   MlirAttribute callee = shardOpGetAttribute(call, "callee");
-  MlirOperation func =
-      shardModuleLookup(state->module, mlirFlatSymbolRefAttrGetValue(callee));
+  MlirOperation func = shardModuleLookup(state->module, mlirFlatSymbolRefAttrGetValue(callee));
   return mlirOperationIsNull(func) ? mlirLogicalResultSuccess() : keepFunction(state, func);
 }
 
@@ -335,12 +335,11 @@ MlirLogicalResult shardModuleKeepStage(MlirOperation module, int64_t stage) {
   }
   MlirLogicalResult result = mlirLogicalResultSuccess();
   if (mlirOperationIsNull(found)) {
-    result = nStages == 1
-                 ? shardEmitError(module, "there is no stage %" PRId64 "; the program has one, 0",
-                                  stage)
-                 : shardEmitError(module,
-                                  "there is no stage %" PRId64 "; the stages are 0 to %" PRId64,
-                                  stage, nStages - 1);
+    result =
+        nStages == 1
+            ? shardEmitError(module, "there is no stage %" PRId64 "; the program has one, 0", stage)
+            : shardEmitError(module, "there is no stage %" PRId64 "; the stages are 0 to %" PRId64,
+                             stage, nStages - 1);
   } else {
     keepFunction(&state, found);
     for (MlirOperation op = mlirBlockGetFirstOperation(body), next; !mlirOperationIsNull(op);

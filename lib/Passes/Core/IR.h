@@ -48,7 +48,7 @@ void shardFuncSetArgumentAttribute(MlirOperation func, intptr_t index, const cha
 MlirAttribute shardFuncGetResultAttribute(MlirOperation func, intptr_t index, const char *name);
 void shardFuncSetResultAttribute(MlirOperation func, intptr_t index, const char *name,
                                  MlirAttribute attribute);
-MlirBlock shardFuncGetBody(MlirOperation func);               // null for a declaration
+MlirBlock shardFuncGetBody(MlirOperation func); // null for a declaration
 MlirOperation shardModuleLookup(MlirOperation module, MlirStringRef symbol); // linear; null if none
 bool shardFuncIsPublic(MlirOperation func);
 /// Sets function_type from the entry block's argument types and the return's operand types.
@@ -58,7 +58,8 @@ void shardFuncUpdateType(MlirOperation func);
 MlirAttribute shardAttrI64(MlirContext context, int64_t value); // "4 : i64"
 MlirAttribute shardAttrString(MlirContext context, const char *text);
 MlirAttribute shardAttrUnit(MlirContext context);
-MlirAttribute shardAttrI64Array(MlirContext context, intptr_t n, const int64_t *values); // array<i64: ..>
+MlirAttribute shardAttrI64Array(MlirContext context, intptr_t n,
+                                const int64_t *values);           // array<i64: ..>
 bool shardAttrGetI64(MlirAttribute attribute, int64_t *outValue); // integer attribute of any width
 
 /// Static shape of a ranked tensor: element count; -1 when not a static ranked tensor.
@@ -74,7 +75,8 @@ typedef struct ShardPointerMap ShardPointerMap;
 ShardPointerMap *shardPointerMapCreate(ShardArena *arena, size_t expectedCount);
 void shardPointerMapSet(ShardPointerMap *map, const void *key, int64_t value);
 bool shardPointerMapGet(const ShardPointerMap *map, const void *key, int64_t *outValue);
-static inline int64_t shardPointerMapGetOr(const ShardPointerMap *map, const void *key, int64_t other) {
+static inline int64_t shardPointerMapGetOr(const ShardPointerMap *map, const void *key,
+                                           int64_t other) {
   int64_t value;
   return shardPointerMapGet(map, key, &value) ? value : other;
 }

@@ -170,9 +170,8 @@ bool shardPassOptionsParse(const ShardPassInfo *info, MlirStringRef text, void *
     }
     const ShardOption *option = shardPassOptionFind(info, name);
     if (!option) {
-      *outMessage =
-          shardArenaFormat(arena, "pass '%s' has no option '%.*s'; %s", info->argument,
-                           (int)name.length, name.data, optionNames(info, arena));
+      *outMessage = shardArenaFormat(arena, "pass '%s' has no option '%.*s'; %s", info->argument,
+                                     (int)name.length, name.data, optionNames(info, arena));
       return false;
     }
     if (!setOption(info, option, shardArenaCopyString(arena, value.data, value.length), options,
@@ -211,9 +210,9 @@ bool shardPipelineExpand(const ShardPipelineInfo *info, MlirStringRef options, S
   const char *cursor = text.data, *end = text.data + text.length;
   for (int found; (found = nextOption(&cursor, end, &given[nGiven].name, &given[nGiven].value));) {
     if (found < 0) {
-      *outMessage = shardArenaFormat(arena, "option '%.*s' of '%s' has an open quote or brace",
-                                     (int)given[nGiven].name.length, given[nGiven].name.data,
-                                     info->argument);
+      *outMessage =
+          shardArenaFormat(arena, "option '%.*s' of '%s' has an open quote or brace",
+                           (int)given[nGiven].name.length, given[nGiven].name.data, info->argument);
       return false;
     }
     if (shardStringIs(given[nGiven].name, "stop-after"))

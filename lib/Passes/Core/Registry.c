@@ -83,9 +83,7 @@ typedef struct PassInstance {
   atomic_int references; // pass objects alive
 } PassInstance;
 
-static void constructPass(void *user) {
-  atomic_fetch_add(&((PassInstance *)user)->references, 1);
-}
+static void constructPass(void *user) { atomic_fetch_add(&((PassInstance *)user)->references, 1); }
 
 static void destructPass(void *user) {
   PassInstance *instance = user;
@@ -179,10 +177,8 @@ MlirPass shardPassCreate(const ShardPassInfo *info, MlirStringRef options, char 
     argument = shardArenaFormat(arena, "%s{%.*s}", argument, (int)options.length, options.data);
   MlirDialectHandle handles[nUsualDialects + nOtherDialects];
   intptr_t nHandles = dialectsOf(info, handles);
-  MlirExternalPassCallbacks callbacks = {.construct = constructPass,
-                                         .destruct = destructPass,
-                                         .clone = clonePass,
-                                         .run = runPass};
+  MlirExternalPassCallbacks callbacks = {
+      .construct = constructPass, .destruct = destructPass, .clone = clonePass, .run = runPass};
   return mlirCreateExternalPass(
       mlirTypeIDCreate(info), mlirStringRefCreateFromCString(info->argument),
       mlirStringRefCreateFromCString(argument), mlirStringRefCreateFromCString(info->summary),

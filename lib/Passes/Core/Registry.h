@@ -30,8 +30,8 @@ const ShardOption *shardPassOptionFind(const ShardPassInfo *info, MlirStringRef 
 /// Loads the dialects whose ops the pass may create.
 void shardPassLoadDialects(const ShardPassInfo *info, MlirContext context);
 
-/// An MLIR pass; hand it to a pass manager. On a mistake in `options` returns a null pass and writes
-/// a message, cut to `messageBytes`.
+/// An MLIR pass; hand it to a pass manager. On a mistake in `options` returns a null pass and
+/// writes a message, cut to `messageBytes`.
 MlirPass shardPassCreate(const ShardPassInfo *info, MlirStringRef options, char *message,
                          size_t messageBytes);
 
@@ -39,7 +39,7 @@ MlirPass shardPassCreate(const ShardPassInfo *info, MlirStringRef options, char 
 typedef struct ShardPipelineInfo {
   const char *argument; // "shard-auto"
   const char *summary;
-  const char *last;     // the pass of Passes.def's pipeline that it ends with
+  const char *last; // the pass of Passes.def's pipeline that it ends with
 } ShardPipelineInfo;
 intptr_t shardPipelineInfoCount(void);
 const ShardPipelineInfo *shardPipelineInfoGet(intptr_t index);

@@ -16,8 +16,8 @@
 using namespace mlir;
 using ErrorHandler = llvm::function_ref<LogicalResult(const Twine &)>;
 
-static LogicalResult addPass(OpPassManager &manager, const ShardPassInfo *info, MlirStringRef options,
-                             ErrorHandler onError) {
+static LogicalResult addPass(OpPassManager &manager, const ShardPassInfo *info,
+                             MlirStringRef options, ErrorHandler onError) {
   char message[512] = "";
   MlirPass pass = shardPassCreate(info, options, message, sizeof message);
   if (!pass.ptr)

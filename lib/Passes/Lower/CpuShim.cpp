@@ -1,6 +1,6 @@
 //===- CpuShim.cpp - Whether LLVM knows a CPU -------------------*- C++ -*-===//
-// LLVM's C API takes any name; an unknown one is only a warning on stderr, and a CPU without 64 bits
-// ends the process.
+// LLVM's C API takes any name; an unknown one is only a warning on stderr, and a CPU without 64
+// bits ends the process.
 //===----------------------------------------------------------------------===//
 #include "CpuShim.h"
 

@@ -20,7 +20,7 @@ typedef struct Counter {
   MlirOperation module;
   ShardArena *arena;
   ShardCount *count;
-  ShardPointerMap *functions;     // StringAttr of a symbol -> index in functionOps
+  ShardPointerMap *functions; // StringAttr of a symbol -> index in functionOps
   MlirOperation *functionOps;
   MlirAttribute *siteRows; // rows of spmd.sites by number, null where absent
   intptr_t nSiteRows;
@@ -82,11 +82,13 @@ static double bytesSent(const Counter *counter, MlirOperation op) {
 }
 
 static const char *kindOf(MlirOperation op) {
-  static const char *const kinds[][2] = {
-      {"shard.all_reduce", "all-reduce"},         {"shard.all_gather", "all-gather"},
-      {"shard.reduce_scatter", "reduce-scatter"}, {"shard.all_to_all", "all-to-all"},
-      {"shard.shift", "permute"},                 {"shard.broadcast", "broadcast"},
-      {"shard.send", "send"}};
+  static const char *const kinds[][2] = {{"shard.all_reduce", "all-reduce"},
+                                         {"shard.all_gather", "all-gather"},
+                                         {"shard.reduce_scatter", "reduce-scatter"},
+                                         {"shard.all_to_all", "all-to-all"},
+                                         {"shard.shift", "permute"},
+                                         {"shard.broadcast", "broadcast"},
+                                         {"shard.send", "send"}};
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; ++i)
     if (shardOpIs(op, kinds[i][0]))
       return kinds[i][1];
@@ -122,9 +124,9 @@ static void countCall(Counter *counter, MlirOperation op, int64_t number, int64_
     // Only the ranks of its stage make the call.
     site->bytes = bytesSent(counter, op) / counter->count->nStages;
   }
-  site->calls = shardArenaGrow(counter->arena, site->calls, (size_t)site->nCalls,
-                               &site->callCapacity, (size_t)site->nCalls + 1,
-                               sizeof(ShardCountCall));
+  site->calls =
+      shardArenaGrow(counter->arena, site->calls, (size_t)site->nCalls, &site->callCapacity,
+                     (size_t)site->nCalls + 1, sizeof(ShardCountCall));
   site->calls[site->nCalls++] = (ShardCountCall){
       stage, layer,
       layer < 0 ? site->op
@@ -213,8 +215,8 @@ static MlirOperation findFunction(const Counter *counter, MlirOperation call) {
   MlirAttribute callee = shardOpGetAttribute(call, "callee");
   if (mlirAttributeIsNull(callee) || !mlirAttributeIsAFlatSymbolRef(callee))
     return (MlirOperation){NULL};
-  MlirAttribute symbol = mlirStringAttrGet(mlirOperationGetContext(call),
-                                           mlirFlatSymbolRefAttrGetValue(callee));
+  MlirAttribute symbol =
+      mlirStringAttrGet(mlirOperationGetContext(call), mlirFlatSymbolRefAttrGetValue(callee));
   int64_t index;
   if (!shardPointerMapGet(counter->functions, symbol.ptr, &index))
     return (MlirOperation){NULL};
@@ -277,16 +279,17 @@ static void countArguments(Counter *counter) {
       if (!shardPointerMapGet(byIndex, key, &place)) {
         place = count->nArguments++;
         shardPointerMapSet(byIndex, key, place);
-        count->arguments =
-            shardArenaGrow(counter->arena, count->arguments, (size_t)place, &capacity,
-                           (size_t)place + 1, sizeof(ShardCountArgument));
+        count->arguments = shardArenaGrow(counter->arena, count->arguments, (size_t)place,
+                                          &capacity, (size_t)place + 1, sizeof(ShardCountArgument));
         MlirType local = mlirValueGetType(mlirBlockGetArgument(body, a));
         MlirAttribute global = shardFuncGetArgumentAttribute(func, a, "spmd.global");
         bool known = !mlirAttributeIsNull(global) && mlirAttributeIsAType(global);
         ShardCountArgument argument = {
             .index = index,
-            .name = copyText(counter->arena, shardFuncGetArgumentAttribute(func, a, "spmd.name"), ""),
-            .role = copyText(counter->arena, shardFuncGetArgumentAttribute(func, a, "spmd.role"), ""),
+            .name =
+                copyText(counter->arena, shardFuncGetArgumentAttribute(func, a, "spmd.name"), ""),
+            .role =
+                copyText(counter->arena, shardFuncGetArgumentAttribute(func, a, "spmd.role"), ""),
             .global = known ? mlirTypeAttrGetValue(global) : local,
             .local = local,
             .view = shardFuncGetArgumentAttribute(func, a, "spmd.view"),
@@ -318,8 +321,7 @@ static void readSiteRows(Counter *counter) {
   for (intptr_t i = 0; i < counter->nSiteRows; ++i) {
     MlirAttribute row = mlirArrayAttrGetElement(rows, i);
     int64_t number;
-    if (shardAttrGetI64(rowGet(row, "site"), &number) && number >= 0 &&
-        number < counter->nSiteRows)
+    if (shardAttrGetI64(rowGet(row, "site"), &number) && number >= 0 && number < counter->nSiteRows)
       counter->siteRows[number] = row;
   }
 }
@@ -335,9 +337,8 @@ static MlirLogicalResult findStages(Counter *counter) {
        op = mlirOperationGetNextInBlock(op)) {
     if (!shardOpIs(op, "func.func"))
       continue;
-    counter->functionOps =
-        shardArenaGrow(counter->arena, counter->functionOps, (size_t)nFunctions, &capacity,
-                       (size_t)nFunctions + 1, sizeof(MlirOperation));
+    counter->functionOps = shardArenaGrow(counter->arena, counter->functionOps, (size_t)nFunctions,
+                                          &capacity, (size_t)nFunctions + 1, sizeof(MlirOperation));
     shardPointerMapSet(counter->functions, shardOpGetAttribute(op, "sym_name").ptr, nFunctions);
     counter->functionOps[nFunctions++] = op;
     int64_t stage = 0;

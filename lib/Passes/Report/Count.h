@@ -30,14 +30,14 @@ typedef struct ShardCountArgument {
   MlirType global, local;
   MlirAttribute view, sharding; // null: none, replicated
   int64_t globalBytes, bytesPerDevice;
-  bool *inStage;                // [nStages]
+  bool *inStage; // [nStages]
 } ShardCountArgument;
 
 typedef struct ShardCountStage {
   MlirOperation func;
-  int64_t units; // embedding, layers, head
-  int64_t cost;  // floating-point operations of its contractions on one device
-  int64_t weightBytes;          // whole weights that it uses
+  int64_t units;       // embedding, layers, head
+  int64_t cost;        // floating-point operations of its contractions on one device
+  int64_t weightBytes; // whole weights that it uses
   int64_t weightBytesPerDevice;
 } ShardCountStage;
 
@@ -49,7 +49,7 @@ typedef struct ShardCount {
   intptr_t nArguments;
   ShardCountArgument *arguments; // by index
   intptr_t nSites;
-  ShardCountSite *sites;         // by number; those without a call are left out
+  ShardCountSite *sites; // by number; those without a call are left out
 } ShardCount;
 
 /// Counts on L3. Null after one diagnostic: `module` is no sharded program.

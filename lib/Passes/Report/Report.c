@@ -77,11 +77,10 @@ static json_t *attributeJson(MlirAttribute attribute) {
 static json_t *stagesJson(const ShardCount *count) {
   json_t *stages = json_array();
   for (int32_t i = 0; i < count->nStages; ++i)
-    json_array_append_new(
-        stages, json_pack("{s:i, s:I, s:I, s:I}", "index", (int)i, "units",
-                          (json_int_t)count->stages[i].units, "cost",
-                          (json_int_t)count->stages[i].cost, "parameterBytes",
-                          (json_int_t)count->stages[i].weightBytes));
+    json_array_append_new(stages, json_pack("{s:i, s:I, s:I, s:I}", "index", (int)i, "units",
+                                            (json_int_t)count->stages[i].units, "cost",
+                                            (json_int_t)count->stages[i].cost, "parameterBytes",
+                                            (json_int_t)count->stages[i].weightBytes));
   return stages;
 }
 
@@ -99,8 +98,8 @@ static json_t *argumentsJson(const ShardCount *count, ShardArena *arena) {
                   (json_int_t)argument->index, "name", cTextJson(argument->name), "role",
                   cTextJson(argument->role), "shape", shapeJson(argument->global), "type",
                   elementTypeText(argument->global, arena), "view", attributeJson(argument->view),
-                  "sharding", attributeJson(argument->sharding), "stages", stages,
-                  "bytesPerDevice", (json_int_t)argument->bytesPerDevice));
+                  "sharding", attributeJson(argument->sharding), "stages", stages, "bytesPerDevice",
+                  (json_int_t)argument->bytesPerDevice));
   }
   return arguments;
 }
@@ -112,10 +111,10 @@ static json_t *collectivesJson(const ShardCount *count, ShardArena *arena) {
     json_t *calls = json_array();
     for (intptr_t k = 0; k < site->nCalls; ++k) {
       const ShardCountCall *call = &site->calls[k];
-      json_array_append_new(
-          calls, json_pack("{s:I, s:o, s:o}", "stage", (json_int_t)call->stage, "layer",
-                           call->layer < 0 ? json_null() : json_integer(call->layer), "op",
-                           cTextJson(call->op)));
+      json_array_append_new(calls,
+                            json_pack("{s:I, s:o, s:o}", "stage", (json_int_t)call->stage, "layer",
+                                      call->layer < 0 ? json_null() : json_integer(call->layer),
+                                      "op", cTextJson(call->op)));
     }
     json_array_append_new(
         collectives,
@@ -137,10 +136,10 @@ static json_t *devicesJson(const ShardCount *count) {
     for (int32_t a = 0; a < count->mesh.nAxes; ++a)
       json_array_append_new(coords, json_integer(coordinates[a]));
     int64_t stage = count->ppAxis < 0 ? 0 : coordinates[count->ppAxis];
-    json_array_append_new(
-        devices, json_pack("{s:I, s:o, s:I}", "rank", (json_int_t)rank, "coords", coords,
-                           "parameterBytes",
-                           (json_int_t)count->stages[stage].weightBytesPerDevice));
+    json_array_append_new(devices,
+                          json_pack("{s:I, s:o, s:I}", "rank", (json_int_t)rank, "coords", coords,
+                                    "parameterBytes",
+                                    (json_int_t)count->stages[stage].weightBytesPerDevice));
   }
   return devices;
 }
@@ -153,11 +152,11 @@ static char *makeJson(const ShardCount *count, ShardArena *arena, intptr_t nWarn
                                           (json_int_t)count->mesh.sizes[a]));
   for (intptr_t i = 0; i < nWarnings; ++i)
     json_array_append_new(list, cTextJson(warnings[i]));
-  json_t *root = json_pack(
-      "{s:i, s:{s:o, s:I}, s:o, s:o, s:o, s:o, s:o}", "version", 1, "mesh", "axes", axes, "devices",
-      (json_int_t)shardMeshDeviceCount(&count->mesh), "stages", stagesJson(count), "arguments",
-      argumentsJson(count, arena), "collectives", collectivesJson(count, arena), "devices",
-      devicesJson(count), "warnings", list);
+  json_t *root =
+      json_pack("{s:i, s:{s:o, s:I}, s:o, s:o, s:o, s:o, s:o}", "version", 1, "mesh", "axes", axes,
+                "devices", (json_int_t)shardMeshDeviceCount(&count->mesh), "stages",
+                stagesJson(count), "arguments", argumentsJson(count, arena), "collectives",
+                collectivesJson(count, arena), "devices", devicesJson(count), "warnings", list);
   char *text = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
   json_decref(root);
   return text;
@@ -291,9 +290,9 @@ static void writeArguments(FILE *out, const ShardCount *count, ShardArena *arena
     for (int32_t s = 0; s < count->nStages; ++s)
       if (argument->inStage[s])
         stages = shardArenaFormat(arena, "%s%s%d", stages, *stages ? "," : "", s);
-    fprintf(out, "  %4" PRId64 " %-6s %-18s %-28s %-5s %10s  %s\n", argument->index,
-            argument->role, shapeText(argument->global, arena), shardingText(argument, arena),
-            stages, bytesText((double)argument->bytesPerDevice, arena), argument->name);
+    fprintf(out, "  %4" PRId64 " %-6s %-18s %-28s %-5s %10s  %s\n", argument->index, argument->role,
+            shapeText(argument->global, arena), shardingText(argument, arena), stages,
+            bytesText((double)argument->bytesPerDevice, arena), argument->name);
   }
 }
 
