@@ -298,6 +298,39 @@ static void cloneInits(ShardLowering *lowering) {
   }
 }
 
+static MlirLogicalResult collectSplats(void *user, MlirOperation op) {
+  MlirAttribute value = shardOpGetAttribute(op, "value");
+  enum { SMALL = 16 }; // elements that cost nothing as a global
+  if (mlirAttributeIsADenseElements(value) && mlirDenseElementsAttrIsSplat(value) &&
+      mlirTypeIsARankedTensor(mlirAttributeGetType(value)) &&
+      shardTypeElementCount(mlirAttributeGetType(value)) > SMALL)
+    append(user, op);
+  return mlirLogicalResultSuccess();
+}
+
+void shardFillSplats(ShardLowering *lowering) {
+  OpList list = {.arena = lowering->arena};
+  shardWalk(lowering->module, "arith.constant", collectSplats, &list);
+  for (size_t i = 0; i < list.nOps; ++i) {
+    MlirOperation op = list.ops[i];
+    ShardLowerBuilder b = shardLowerBuilderBefore(lowering, op);
+    MlirAttribute value = shardOpGetAttribute(op, "value");
+    MlirType type = mlirAttributeGetType(value), element = mlirShapedTypeGetElementType(type);
+    MlirValue operands[] = {
+        shardMakeConstant(&b, element, mlirDenseElementsAttrGetSplatValue(value)),
+        shardMakeValue(&b, "tensor.empty", type, 0, NULL)};
+    ShardNamedAttribute segments = {
+        "operandSegmentSizes",
+        mlirDenseI32ArrayGet(lowering->context, 2, (const int32_t[]){1, 1})};
+    MlirRegion region = mlirRegionCreate();
+    MlirOperation fill = shardOpCreate(b.block, b.before, b.location, "linalg.fill", 1, &type, 2,
+                                       operands, 1, &segments, 1, &region);
+    mlirLinalgFillBuiltinNamedOpRegion(fill);
+    mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), mlirOperationGetResult(fill, 0));
+    mlirOperationDestroy(op);
+  }
+}
+
 MlirLogicalResult shardPrepareContractions(ShardLowering *lowering) {
   OpList list = {.arena = lowering->arena};
   shardWalk(lowering->module, NULL, collectContraction, &list);

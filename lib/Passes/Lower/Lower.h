@@ -115,6 +115,8 @@ typedef struct ShardHidden {
 } ShardHidden;
 ShardHidden *shardHideContractions(ShardLowering *lowering);
 void shardShowContractions(ShardLowering *lowering, ShardHidden *hidden);
+/// Constants of one value become fills: the object need not carry them.
+void shardFillSplats(ShardLowering *lowering);
 /// Memory that a contraction needs; -1 after a diagnostic.
 int64_t shardContractionScratchBytes(ShardLowering *lowering, MlirOperation op);
 

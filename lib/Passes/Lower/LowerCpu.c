@@ -93,6 +93,7 @@ static MlirLogicalResult runLowerCpu(ShardPassRun *run) {
   MlirLogicalResult fused = runPipeline(&lowering, "func.func(linalg-fuse-elementwise-ops,lower-affine)");
   shardShowContractions(&lowering, hidden);
   STEP(fused);
+  shardFillSplats(&lowering);
   STEP(runPipeline(&lowering, "func.func(eliminate-empty-tensors),one-shot-bufferize,"
                               "func.func(linalg-generalize-named-ops)"));
   STEP(shardPlanWorkspace(&lowering));
