@@ -143,6 +143,8 @@ static MlirLogicalResult describe(Nest *nest) {
       continue;
     }
     access->element = mlirShapedTypeGetElementType(type);
+    if (mlirShapedTypeGetRank(type) > MAX_LOOPS)
+      return shardEmitError(op, "an operand of more than %d dimensions has no lowering", MAX_LOOPS);
     if (!shardMemrefGetStrides(type, access->bufferStrides))
       return shardEmitError(op, "operand %" PRIdPTR " has no static layout", i);
     access->map = mlirAffineMapAttrGetValue(mlirArrayAttrGetElement(maps, i));
@@ -686,6 +688,8 @@ static void emitScalarLoop(Inner *inner, ShardLowerBuilder *b, int64_t from, int
 /// Whether vectors along the loop are possible.
 static bool canUseVectors(Inner *inner) {
   Nest *nest = inner->nest;
+  if (inner->nOutputs > 8)
+    return false;
   if (nest->isReduction[inner->loop] && !inner->isReduction)
     return false;
   for (intptr_t i = 0; i < nest->nOperands; ++i) {

@@ -1,4 +1,5 @@
 //===- Target.c - The CPU that code is made for --------------------*- C -*-===//
+#define _GNU_SOURCE
 #include "Target.h"
 
 #include "CpuShim.h"
@@ -6,6 +7,7 @@
 #include "llvm-c/Core.h"
 #include "llvm-c/Target.h"
 
+#include <pthread.h>
 #include <string.h>
 
 static bool isHost(const char *mcpu) {
@@ -35,14 +37,26 @@ ShardTarget shardTargetGet(const char *mcpu, int64_t vectorBits) {
     LLVMDisposeMessage(features);
   }
   if (vectorBits >= 64)
-    target.vectorBytes = vectorBits / 8;
+    for (target.vectorBytes = 8; target.vectorBytes * 16 <= vectorBits;) // a power of two
+      target.vectorBytes *= 2;
   return target;
+}
+
+static void initializeTarget(void) {
+  LLVMInitializeNativeTarget();
+  LLVMInitializeNativeAsmPrinter();
+}
+
+/// LLVM's table of targets is the process's: compilations on two threads fill it once.
+static void initializeTargetOnce(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, initializeTarget);
 }
 
 bool shardTargetIsKnown(const char *mcpu) {
   if (isHost(mcpu))
     return true;
-  LLVMInitializeNativeTarget();
+  initializeTargetOnce();
   char *triple = LLVMGetDefaultTargetTriple();
   bool known = shardCpuIsKnown(triple, mcpu);
   LLVMDisposeMessage(triple);
@@ -50,8 +64,7 @@ bool shardTargetIsKnown(const char *mcpu) {
 }
 
 LLVMTargetMachineRef shardTargetMachineCreate(const char *mcpu, char **outMessage) {
-  LLVMInitializeNativeTarget();
-  LLVMInitializeNativeAsmPrinter();
+  initializeTargetOnce();
   if (!shardTargetIsKnown(mcpu)) {
     *outMessage = LLVMCreateMessage("no CPU of this architecture has the name given for mcpu");
     return NULL;
