@@ -235,8 +235,19 @@ static void describeExtracts(ShardRuleBuilder *b, MlirBlock body, ShardOpShape *
   }
 }
 
-/// d0, or d0 floordiv c, or d0 * s + d1 that tiles; whole otherwise.
-static ShardDimExpr describeMapResult(ShardRuleBuilder *b, ShardOpShape *shape, MlirAffineExpr expr, int64_t size) {
+/// Keeps every loop of an expression whole: it indexes by the loops' global values.
+static void keepLoopsWhole(ShardOpShape *shape, MlirAffineExpr expr) {
+  if (mlirAffineExprIsADim(expr)) {
+    shape->loops[mlirAffineDimExprGetPosition(expr)].whole = true;
+  } else if (mlirAffineExprIsABinary(expr)) {
+    keepLoopsWhole(shape, mlirAffineBinaryOpExprGetLHS(expr));
+    keepLoopsWhole(shape, mlirAffineBinaryOpExprGetRHS(expr));
+  }
+}
+
+/// d0, or d0 floordiv c, or d0 * s + d1 that tiles; whole otherwise (the caller keeps the loops whole).
+static ShardDimExpr describeMapResult(ShardRuleBuilder *b, ShardOpShape *shape, MlirAffineExpr expr, int64_t size,
+                                      bool mapsInAttribute) {
   if (mlirAffineExprIsADim(expr)) {
     int32_t loop = (int32_t)mlirAffineDimExprGetPosition(expr);
     return shape->loops[loop].size == size ? dimLoop(b, loop) : dimWhole();
@@ -280,8 +291,11 @@ static ShardDimExpr describeMapResult(ShardRuleBuilder *b, ShardOpShape *shape, 
       return dimLoop(b, loops[1]);
     if (sizes[1] == 1 && stride == 1 && sizes[0] == size)
       return dimLoop(b, loops[0]);
-    if (sizes[1] == stride && sizes[0] * stride == size)
+    if (sizes[1] == stride && sizes[0] * stride == size) {
+      if (stride > 1 && !mapsInAttribute) // a named op's stride stays the size of a whole tile
+        shape->loops[loops[1]].whole = true;
       return dimProduct(b, 2, loops);
+    }
   }
   return dimWhole();
 }
@@ -296,6 +310,7 @@ static void describeLinalg(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *
   intptr_t nOperands = mlirOperationGetNumOperands(op), nInits = mlirOperationGetNumResults(op);
   MlirAffineMap first = mlirAffineMapAttrGetValue(mlirArrayAttrGetElement(maps, 0));
   intptr_t nLoops = mlirAffineMapGetNumDims(first);
+  bool mapsInAttribute = !mlirAttributeIsNull(shardOpGetAttribute(op, "indexing_maps"));
   if (nMaps != nOperands || nLoops > SHARD_MAX_LOOPS) {
     shardRuleDescribeWhole(b, op, shape);
     return;
@@ -324,8 +339,12 @@ static void describeLinalg(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *
     ShardPortShape *port = addPort(b, shape, result, value, (int32_t)(result ? i - nOperands : i), op);
     port->init = !result && i >= nOperands - nInits;
     MlirAffineMap map = mlirAffineMapAttrGetValue(mlirArrayAttrGetElement(maps, mapIndex));
-    for (intptr_t d = 0; d < rankOf(value); ++d)
-      port->dims[d] = describeMapResult(b, shape, mlirAffineMapGetResult(map, d), sizeOf(value, d));
+    for (intptr_t d = 0; d < rankOf(value); ++d) {
+      MlirAffineExpr expr = mlirAffineMapGetResult(map, d);
+      port->dims[d] = describeMapResult(b, shape, expr, sizeOf(value, d), mapsInAttribute);
+      if (port->dims[d].kind == SHARD_DIM_WHOLE)
+        keepLoopsWhole(shape, expr);
+    }
   }
   if (mlirOperationGetNumRegions(op) == 1)
     describeExtracts(b, mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0)), shape,
