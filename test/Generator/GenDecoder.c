@@ -21,7 +21,7 @@ enum { MAX_RANK = 5 };
 typedef struct Options {
   const char *family; // "llama" or "gpt"
   int64_t heads, kvHeads, headSize, width, ff, layers, batch, sequence, vocab;
-  int64_t wideEvery; // every N-th layer has twice the ff; 0: none
+  int64_t wideEvery, wideFirst; // every N-th and the first N layers have twice the ff
   bool bias, parallel, qkNorm, tied, mask;
 } Options;
 
@@ -709,7 +709,8 @@ static Layer declareLayer(Generator *g, int64_t index) {
   Layer layer = {0};
   char prefix[64];
   int64_t inner = o->heads * o->headSize, kv = o->kvHeads * o->headSize;
-  int64_t ff = o->wideEvery && (index + 1) % o->wideEvery == 0 ? 2 * o->ff : o->ff;
+  bool wide = index < o->wideFirst || (o->wideEvery && (index + 1) % o->wideEvery == 0);
+  int64_t ff = wide ? 2 * o->ff : o->ff;
   if (isGpt(g)) {
     snprintf(prefix, sizeof prefix, "transformer.h.%" PRId64 ".", index);
     layer.first = declareNorm(g, prefix, "ln_1");
@@ -905,7 +906,7 @@ static const char usage[] =
     "  --family=llama|gpt --heads=N --kv-heads=N --head-size=N --width=N --ff=N --layers=N\n"
     "  --batch=N --sequence=N --vocab=N --bias=0|1 --parallel=0|1 --qk-norm=0|1 --tied=0|1 "
     "--mask=0|1\n"
-    "  --wide-every=N   every N-th layer has twice the ff\n";
+    "  --wide-every=N   every N-th layer has twice the ff; --wide-first=N the first N\n";
 
 static int fail(const char *format, const char *what) {
   fputs("gen-decoder: error: ", stderr);
@@ -982,7 +983,8 @@ int main(int argc, char **argv) {
                  {"qk-norm", NULL, &o.qkNorm},
                  {"tied", NULL, &o.tied},
                  {"mask", NULL, &o.mask},
-                 {"wide-every", &o.wideEvery, NULL}};
+                 {"wide-every", &o.wideEvery, NULL},
+                 {"wide-first", &o.wideFirst, NULL}};
     bool known = length == 4 && strncmp(text + 2, "seed", 4) == 0;
     if (known)
       o = randomOptions((uint64_t)number);

@@ -4,6 +4,7 @@
 //   arguments     the entry's arguments in another order and under other names
 //   shuffle       independent ops in another order
 //   outline       repeated layers as private functions, as a user would have written them
+//   outline-each  each layer as a private function of its own
 //   canonicalize, generalize, fuse   MLIR's canonicalize and cse, linalg-generalize-named-ops,
 //                 linalg-fuse-elementwise-ops
 //   locations     every location unknown
@@ -204,6 +205,36 @@ static bool outline(Scramble *s) {
   return true;
 }
 
+/// Gives the call its own copy of the function.
+static MlirLogicalResult copyCallee(void *user, MlirOperation call) {
+  Scramble *s = user;
+  MlirStringRef callee = mlirFlatSymbolRefAttrGetValue(shardOpGetAttribute(call, "callee"));
+  MlirOperation func = shardModuleLookup(s->module, callee);
+  int64_t layer = 0;
+  shardAttrGetI64(shardOpGetAttribute(call, "spmd.layer"), &layer);
+  MlirAttribute name =
+      shardAttrString(s->context, shardArenaFormat(s->arena, "block_%d", (int)layer));
+  MlirOperation copy = mlirOperationClone(func);
+  mlirBlockAppendOwnedOperation(mlirModuleGetBody(mlirModuleFromOperation(s->module)), copy);
+  shardOpSetAttribute(copy, "sym_name", name);
+  shardOpSetAttribute(call, "callee",
+                      mlirFlatSymbolRefAttrGet(s->context, mlirStringAttrGetValue(name)));
+  shardOpRemoveAttribute(call, "spmd.layer");
+  return mlirLogicalResultSuccess();
+}
+
+static bool outlineEach(Scramble *s) {
+  if (!runPasses(s, "shard-outline-layers"))
+    return false;
+  MlirOperation call = mlirBlockGetFirstOperation(shardFuncGetBody(s->entry)), next;
+  for (; !mlirOperationIsNull(call); call = next) {
+    next = mlirOperationGetNextInBlock(call);
+    if (shardOpIs(call, "func.call"))
+      copyCallee(s, call);
+  }
+  return runPasses(s, "symbol-dce");
+}
+
 static bool runStep(Scramble *s, const char *step) {
   if (strcmp(step, "arguments") == 0)
     return reorderArguments(s);
@@ -211,6 +242,8 @@ static bool runStep(Scramble *s, const char *step) {
     return shuffle(s), true;
   if (strcmp(step, "outline") == 0)
     return outline(s);
+  if (strcmp(step, "outline-each") == 0)
+    return outlineEach(s);
   if (strcmp(step, "canonicalize") == 0)
     return runPasses(s, "canonicalize,cse");
   if (strcmp(step, "generalize") == 0)

@@ -60,6 +60,49 @@ static bool isRow(const ShardLayerRegion *region) {
   return 3 * nLinked >= 2 * (region->n - 1);
 }
 
+/// Where in the period an instance begins is free; the best place passes the fewest values on, as a
+/// hidden state does. Tried on the first and last instances alone; ties to the latest.
+static Candidate choosePhase(ShardLayerRegion *region, Candidate best) {
+  shardLayerRegionGrow(region, best.n, best.seeds);
+  int32_t n = best.n, nRoles = region->nRoles;
+  int32_t *all = SHARD_ARENA_ARRAY(region->arena, int32_t, (size_t)nRoles *(size_t)n);
+  memcpy(all, region->nodes, (size_t)nRoles * (size_t)n * sizeof *all);
+  // Roles by canonical position of the last instance, nearest to the return first.
+  int32_t *rank = SHARD_ARENA_ARRAY(region->arena, int32_t, region->graph->nNodes);
+  int32_t *roles = SHARD_ARENA_ARRAY(region->arena, int32_t, nRoles);
+  int32_t nSorted = 0;
+  for (int32_t r = 0; r < nRoles; ++r)
+    rank[all[(size_t)(r + 1) * (size_t)n - 1]] = r + 1;
+  for (int32_t o = 0; o < region->graph->nOrdered; ++o)
+    if (rank[region->graph->order[o]] > 0)
+      roles[nSorted++] = rank[region->graph->order[o]] - 1;
+  int32_t sample[4], nSample = 0;
+  for (int32_t k = 0; k < n; ++k)
+    if (k < 2 || k >= n - 2)
+      sample[nSample++] = k;
+  int32_t bestRole = -1, mostRoles = 0, fewestResults = 0;
+  for (int32_t at = 0; at < nSorted; ++at) {
+    int32_t seeds[4];
+    for (int32_t k = 0; k < nSample; ++k)
+      seeds[k] = all[(size_t)roles[at] * (size_t)n + (size_t)sample[k]];
+    shardLayerRegionGrow(region, nSample, seeds);
+    int32_t results = shardLayerRegionCountResults(region);
+    if (bestRole < 0 || region->nRoles > mostRoles ||
+        (region->nRoles == mostRoles && results < fewestResults)) {
+      bestRole = roles[at];
+      mostRoles = region->nRoles;
+      fewestResults = results;
+    }
+  }
+  shardLayerRegionGrow(region, best.n, best.seeds);
+  best.results = shardLayerRegionCountResults(region);
+  Candidate moved = {n, all + (size_t)bestRole * (size_t)n, 0, 0};
+  shardLayerRegionGrow(region, n, moved.seeds);
+  moved.coverage = (int64_t)n * region->nRoles;
+  moved.results = shardLayerRegionCountResults(region);
+  return isBetter(&best, &moved) ? best : moved;
+}
+
 /// Seeds of all classes, best first is the caller's business. Classes of small radius are large and
 /// mixed, those of large radius lack the first instances; each radius gives some that are right.
 static int32_t collectCandidates(ShardLayerRegion *region, Candidate **outCandidates) {
@@ -110,13 +153,22 @@ static int32_t collectCandidates(ShardLayerRegion *region, Candidate **outCandid
       int64_t coverage = (int64_t)region->n * region->nRoles;
       if (region->nRoles < 2 || coverage * 4 < graph->nCompute || !isRow(region))
         continue;
+      Candidate found = {n, seeds, coverage, shardLayerRegionCountResults(region)};
+      bool settled = found.results <= 1; // or another place in the period was tried for one like it
+      for (int32_t c = 0; c < nCandidates && !settled; ++c)
+        settled = candidates[c].n == n && candidates[c].coverage == coverage;
+      if (!settled) {
+        int64_t work = region->work;
+        found = choosePhase(region, found);
+        region->work = work; // bounded by itself
+      }
       if ((size_t)nCandidates == capacity)
         candidates = shardArenaGrow(region->arena, candidates, (size_t)nCandidates, &capacity,
                                     (size_t)nCandidates + 1, sizeof *candidates);
-      candidates[nCandidates++] =
-          (Candidate){n, seeds, coverage, shardLayerRegionCountResults(region)};
-      if (coverage > best) {
-        best = coverage;
+      candidates[nCandidates++] = found;
+      if (found.coverage > best) {
+        best = found.coverage;
+        shardLayerRegionGrow(region, found.n, found.seeds);
         memcpy(bestRole, region->roleOf, (size_t)graph->nNodes * sizeof *bestRole);
       }
     }
@@ -178,49 +230,6 @@ static Candidate chooseCandidate(ShardLayerRegion *region, int32_t nCandidates,
       best = (Candidate){n, seeds, coverage, results};
   }
   return best;
-}
-
-/// Where in the period an instance begins is free; the best place passes the fewest values on, as a
-/// hidden state does. Tried on the first and last instances alone; ties to the latest.
-static Candidate choosePhase(ShardLayerRegion *region, Candidate best) {
-  shardLayerRegionGrow(region, best.n, best.seeds);
-  int32_t n = best.n, nRoles = region->nRoles;
-  int32_t *all = SHARD_ARENA_ARRAY(region->arena, int32_t, (size_t)nRoles *(size_t)n);
-  memcpy(all, region->nodes, (size_t)nRoles * (size_t)n * sizeof *all);
-  // Roles by canonical position of the last instance, nearest to the return first.
-  int32_t *rank = SHARD_ARENA_ARRAY(region->arena, int32_t, region->graph->nNodes);
-  int32_t *roles = SHARD_ARENA_ARRAY(region->arena, int32_t, nRoles);
-  int32_t nSorted = 0;
-  for (int32_t r = 0; r < nRoles; ++r)
-    rank[all[(size_t)(r + 1) * (size_t)n - 1]] = r + 1;
-  for (int32_t o = 0; o < region->graph->nOrdered; ++o)
-    if (rank[region->graph->order[o]] > 0)
-      roles[nSorted++] = rank[region->graph->order[o]] - 1;
-  int32_t sample[4], nSample = 0;
-  for (int32_t k = 0; k < n; ++k)
-    if (k < 2 || k >= n - 2)
-      sample[nSample++] = k;
-  int32_t bestRole = -1, mostRoles = 0, fewestResults = 0;
-  for (int32_t at = 0; at < nSorted; ++at) {
-    int32_t seeds[4];
-    for (int32_t k = 0; k < nSample; ++k)
-      seeds[k] = all[(size_t)roles[at] * (size_t)n + (size_t)sample[k]];
-    shardLayerRegionGrow(region, nSample, seeds);
-    int32_t results = shardLayerRegionCountResults(region);
-    if (bestRole < 0 || region->nRoles > mostRoles ||
-        (region->nRoles == mostRoles && results < fewestResults)) {
-      bestRole = roles[at];
-      mostRoles = region->nRoles;
-      fewestResults = results;
-    }
-  }
-  shardLayerRegionGrow(region, best.n, best.seeds);
-  best.results = shardLayerRegionCountResults(region);
-  Candidate moved = {n, all + (size_t)bestRole * (size_t)n, 0, 0};
-  shardLayerRegionGrow(region, n, moved.seeds);
-  moved.coverage = (int64_t)n * region->nRoles;
-  moved.results = shardLayerRegionCountResults(region);
-  return isBetter(&best, &moved) ? best : moved;
 }
 
 /// There is not more between the instances than in them, and what is between them is small change

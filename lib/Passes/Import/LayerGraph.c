@@ -468,6 +468,32 @@ ShardLayerGraph *shardLayerGraphCreate(MlirOperation func, const char *fixedAttr
   return graph;
 }
 
+int32_t *shardLayerTokens(intptr_t nOps, const MlirOperation *ops, const char *ignored,
+                          ShardArena *arena) {
+  Interner interner = {.arena = arena};
+  ShardLayerGraph none = {0};
+  Builder b = {.arena = arena, .graph = &none, .interner = &interner};
+  b.values = shardPointerMapCreate(arena, 1);
+  b.namesOf = shardPointerMapCreate(arena, 64);
+  b.nested = shardPointerMapCreate(arena, 1024);
+  int32_t *tokens = SHARD_ARENA_ARRAY(arena, int32_t, nOps);
+  for (intptr_t i = 0; i < nOps; ++i) {
+    b.nNested = 0;
+    push(&interner, (uintptr_t)mlirOperationGetName(ops[i]).ptr);
+    for (intptr_t a = 0; a < mlirOperationGetNumAttributes(ops[i]); ++a) {
+      MlirNamedAttribute named = mlirOperationGetAttribute(ops[i], a);
+      MlirStringRef name = mlirIdentifierStr(named.name);
+      if (!isPartOfToken(name) || shardStringIs(name, ignored))
+        continue;
+      push(&interner, (uintptr_t)named.name.ptr);
+      push(&interner, (uintptr_t)named.attribute.ptr);
+    }
+    pushNested(&b, ops[i]);
+    tokens[i] = intern(&interner);
+  }
+  return tokens;
+}
+
 int32_t *shardLayerGraphRefine(const ShardLayerGraph *graph, const int32_t *color,
                                int32_t *outCount, ShardArena *arena) {
   int32_t *next = SHARD_ARENA_ARRAY(arena, int32_t, graph->nNodes);

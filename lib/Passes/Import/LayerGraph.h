@@ -59,6 +59,11 @@ typedef struct ShardLayerGraph {
 ShardLayerGraph *shardLayerGraphCreate(MlirOperation func, const char *fixedAttribute,
                                        ShardArena *arena);
 
+/// Numbers of ops that refer to nothing outside them, such as functions: equal iff all is equal but
+/// the attribute `ignored`, locations and attributes of other tools. [nOps]
+int32_t *shardLayerTokens(intptr_t nOps, const MlirOperation *ops, const char *ignored,
+                          ShardArena *arena);
+
 /// One round of refinement by what ops are computed from: nodes have equal new colours iff their
 /// tokens and the old colours of their producers are equal; null `color` gives the tokens. Colours
 /// are dense from 0. [nNodes]

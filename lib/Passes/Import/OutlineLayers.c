@@ -369,8 +369,69 @@ static bool outlineOnce(ShardPassRun *run, MlirOperation module, MlirOperation e
 // Layers that the user has outlined
 //===----------------------------------------------------------------------===//
 
+typedef struct Merge {
+  ShardPointerMap *into; // symbol attribute -> index of the symbol that takes its place
+  MlirAttribute *symbols;
+  bool otherUses; // a function is used as a value
+} Merge;
+
+static MlirLogicalResult retargetCall(void *user, MlirOperation op) {
+  Merge *merge = user;
+  if (shardOpIs(op, "func.constant"))
+    merge->otherUses = true;
+  if (merge->into && shardOpIs(op, "func.call")) {
+    int64_t at = shardPointerMapGetOr(merge->into, shardOpGetAttribute(op, "callee").ptr, -1);
+    if (at >= 0)
+      shardOpSetAttribute(op, "callee", merge->symbols[at]);
+  }
+  return mlirLogicalResultSuccess();
+}
+
+/// Private functions that differ in nothing but their name become one: some exporters write each
+/// layer as a function of its own. Again until callers of merged functions are merged too.
+static void mergeEqualFunctions(ShardPassRun *run, MlirOperation module) {
+  MlirBlock top = mlirModuleGetBody(mlirModuleFromOperation(module));
+  Merge merge = {0};
+  intptr_t nAll = 0;
+  MlirOperation op = mlirBlockGetFirstOperation(top);
+  for (; !mlirOperationIsNull(op); op = mlirOperationGetNextInBlock(op))
+    ++nAll;
+  shardWalk(module, NULL, retargetCall, &merge);
+  if (merge.otherUses)
+    return;
+  for (bool changed = true; changed;) {
+    changed = false;
+    MlirOperation *funcs = SHARD_ARENA_ARRAY(run->arena, MlirOperation, nAll);
+    intptr_t nFuncs = 0;
+    for (op = mlirBlockGetFirstOperation(top); !mlirOperationIsNull(op);
+         op = mlirOperationGetNextInBlock(op))
+      if (shardOpIs(op, "func.func") && !shardFuncIsPublic(op) &&
+          !mlirBlockIsNull(shardFuncGetBody(op)))
+        funcs[nFuncs++] = op;
+    if (nFuncs < 2)
+      return;
+    int32_t *tokens = shardLayerTokens(nFuncs, funcs, "sym_name", run->arena);
+    merge.into = shardPointerMapCreate(run->arena, (size_t)nFuncs);
+    merge.symbols = SHARD_ARENA_ARRAY(run->arena, MlirAttribute, nFuncs);
+    int32_t *first = SHARD_ARENA_ARRAY(run->arena, int32_t, nFuncs); // by token, function + 1
+    for (intptr_t i = 0; i < nFuncs; ++i) {
+      MlirStringRef name = mlirStringAttrGetValue(shardOpGetAttribute(funcs[i], "sym_name"));
+      merge.symbols[i] = mlirFlatSymbolRefAttrGet(run->context, name);
+      int32_t other = first[tokens[i]];
+      if (other == 0) {
+        first[tokens[i]] = (int32_t)i + 1;
+        continue;
+      }
+      shardPointerMapSet(merge.into, merge.symbols[i].ptr, other - 1);
+      mlirOperationDestroy(funcs[i]);
+      changed = true;
+    }
+    if (changed)
+      shardWalk(module, NULL, retargetCall, &merge);
+  }
+}
+
 typedef struct Callee {
-  MlirOperation func;
   int32_t nCalls;
   int64_t nCompute;
   bool contracts;
@@ -389,7 +450,6 @@ static void markCalledLayers(ShardPassRun *run, MlirOperation module, MlirOperat
   size_t capacity = 0;
   Callee *callees = NULL;
   int32_t nCallees = 0;
-  ShardPointerMap *index = shardPointerMapCreate(run->arena, 16); // func -> callee
   MlirOperation op = mlirBlockGetFirstOperation(body);
   bool any = false;
   for (; !mlirOperationIsNull(op) && !any; op = mlirOperationGetNextInBlock(op))
@@ -409,7 +469,7 @@ static void markCalledLayers(ShardPassRun *run, MlirOperation module, MlirOperat
           shardFuncIsPublic(func))
         continue;
       ShardLayerGraph *graph = shardLayerGraphCreate(func, LAYER_ATTRIBUTE, run->arena);
-      Callee callee = {.func = func, .nCompute = graph->nCompute};
+      Callee callee = {.nCompute = graph->nCompute};
       for (int32_t i = 0; i < graph->nNodes; ++i)
         callee.contracts |= graph->nodes[i].contraction;
       if ((size_t)nCallees == capacity)
@@ -418,7 +478,6 @@ static void markCalledLayers(ShardPassRun *run, MlirOperation module, MlirOperat
       at = nCallees;
       callees[nCallees++] = callee;
       shardPointerMapSet(byName, symbol.ptr, at);
-      shardPointerMapSet(index, func.ptr, at);
     }
     ++callees[at].nCalls;
   }
@@ -463,6 +522,7 @@ static void numberLayers(ShardPassRun *run, MlirOperation entry) {
 }
 
 static MlirLogicalResult runOutlineLayers(ShardPassRun *run) {
+  mergeEqualFunctions(run, run->op);
   MlirBlock top = mlirModuleGetBody(mlirModuleFromOperation(run->op));
   MlirOperation op = mlirBlockGetFirstOperation(top);
   for (; !mlirOperationIsNull(op); op = mlirOperationGetNextInBlock(op)) {
