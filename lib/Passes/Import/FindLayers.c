@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { MAX_RADIUS = 8 };
+enum { MAX_RADIUS = 8, MAX_TRIES = 8 };
 
 typedef struct Candidate {
   int32_t n;
@@ -112,6 +112,7 @@ static int32_t collectCandidates(ShardLayerRegion *region, Candidate **outCandid
   Candidate *candidates = NULL;
   int32_t nCandidates = 0;
   int64_t best = 0, workLimit = 64 * (int64_t)graph->nNodes + 1024; // keeps odd graphs linear
+  int32_t bestInstances = 0;
   // Role of each node in the region that covers most so far.
   int32_t *bestRole = SHARD_ARENA_ARRAY(region->arena, int32_t, graph->nNodes);
   for (int32_t i = 0; i < graph->nNodes; ++i)
@@ -144,7 +145,7 @@ static int32_t collectCandidates(ShardLayerRegion *region, Candidate **outCandid
       if (n < 2 || graph->nodes[seeds[0]].kind != SHARD_LAYER_COMPUTE)
         continue;
       int32_t role = bestRole[seeds[0]];
-      bool known = role >= 0;
+      bool known = role >= 0 && n + 2 >= bestInstances; // most of a role: would grow to the same
       for (int32_t k = 1; k < n && known; ++k)
         known = bestRole[seeds[k]] == role;
       if (known)
@@ -168,6 +169,7 @@ static int32_t collectCandidates(ShardLayerRegion *region, Candidate **outCandid
       candidates[nCandidates++] = found;
       if (found.coverage > best) {
         best = found.coverage;
+        bestInstances = found.n;
         shardLayerRegionGrow(region, found.n, found.seeds);
         memcpy(bestRole, region->roleOf, (size_t)graph->nNodes * sizeof *bestRole);
       }
@@ -183,7 +185,7 @@ static int32_t collectCandidates(ShardLayerRegion *region, Candidate **outCandid
 /// a stack (a first or last layer that lacks an op, as fusion leaves it), the one with most
 /// instances.
 static Candidate chooseCandidate(ShardLayerRegion *region, int32_t nCandidates,
-                                 const Candidate *candidates) {
+                                 const Candidate *candidates, Candidate *outWhole) {
   int64_t most = 0;
   for (int32_t c = 0; c < nCandidates; ++c)
     most = candidates[c].coverage > most ? candidates[c].coverage : most;
@@ -217,6 +219,7 @@ static Candidate chooseCandidate(ShardLayerRegion *region, int32_t nCandidates,
   }
   // The other way round: without its first or last instance it may cover much more.
   Candidate whole = best;
+  *outWhole = whole;
   for (int32_t cut = 1; cut < 4 && whole.n > 2; ++cut) {
     int32_t n = whole.n - (cut & 1) - (cut >> 1);
     if (n < 2)
@@ -278,12 +281,20 @@ bool shardLayersFind(const ShardLayerGraph *graph, ShardArena *arena, ShardLayer
   ShardLayerRegion *region = shardLayerRegionCreate(graph, arena);
   Candidate *candidates;
   int32_t nCandidates = collectCandidates(region, &candidates);
-  if (nCandidates == 0)
-    return false;
-  Candidate best = choosePhase(region, chooseCandidate(region, nCandidates, candidates));
-  shardLayerRegionGrow(region, best.n, best.seeds);
-  shardLayerRegionMakeConvex(region);
-  if (region->nRoles < 2 || !isStackOfLayers(region))
+  bool found = false;
+  for (int tries = 0; tries < MAX_TRIES && nCandidates > 0 && !found; ++tries) {
+    Candidate chosen;
+    Candidate best = choosePhase(region, chooseCandidate(region, nCandidates, candidates, &chosen));
+    shardLayerRegionGrow(region, best.n, best.seeds);
+    shardLayerRegionMakeConvex(region);
+    found = region->nRoles >= 2 && isStackOfLayers(region);
+    int32_t kept = 0; // those like it would fail like it
+    for (int32_t c = 0; c < nCandidates; ++c)
+      if (candidates[c].n != chosen.n || candidates[c].coverage != chosen.coverage)
+        candidates[kept++] = candidates[c];
+    nCandidates = kept;
+  }
+  if (!found)
     return false;
   shardLayerRegionSplit(region);
   // Roles in the order in which instance 0 is computed: the canonical one, backwards.
