@@ -272,8 +272,7 @@ static bool isContraction(MlirOperation op, MlirStringRef name) {
   }
   if (!shardStringIs(name, "linalg.generic"))
     return false;
-  // One that is only elementwise ends in the value that it computes; a contraction in the sum of
-  // its last argument and a product.
+  // A contraction ends in the sum of its last argument and a product.
   MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
   MlirOperation yield = mlirBlockGetTerminator(block);
   intptr_t nArguments = mlirBlockGetNumArguments(block);
@@ -286,8 +285,18 @@ static bool isContraction(MlirOperation op, MlirStringRef name) {
   if (!shardOpIs(add, "arith.addf") && !shardOpIs(add, "arith.addi"))
     return false;
   MlirValue accumulator = mlirBlockGetArgument(block, nArguments - 1);
-  return mlirValueEqual(mlirOperationGetOperand(add, 0), accumulator) ||
-         mlirValueEqual(mlirOperationGetOperand(add, 1), accumulator);
+  int accumulates = mlirValueEqual(mlirOperationGetOperand(add, 0), accumulator)   ? 0
+                    : mlirValueEqual(mlirOperationGetOperand(add, 1), accumulator) ? 1
+                                                                                   : -1;
+  if (accumulates < 0)
+    return false;
+  MlirValue product = mlirOperationGetOperand(add, 1 - accumulates);
+  if (!mlirValueIsAOpResult(product))
+    return false;
+  MlirOperation multiply = mlirOpResultGetOwner(product);
+  return (shardOpIs(multiply, "arith.mulf") || shardOpIs(multiply, "arith.muli")) &&
+         !mlirValueEqual(mlirOperationGetOperand(multiply, 0),
+                         mlirOperationGetOperand(multiply, 1)); // a square is of a norm
 }
 
 static bool isTensorConstantWithData(MlirOperation op, MlirStringRef name) {
