@@ -205,11 +205,13 @@ static bool startsWith(MlirType type, const char *prefix) {
   return strncmp(text.text, prefix, strlen(prefix)) == 0;
 }
 
+enum { maxRank = 32 }; // as in .npy files
+
 /// Whether the type as such is fine, dynamic dimensions aside.
 static bool isKnownType(MlirType type) {
   if (mlirTypeIsARankedTensor(type))
     return mlirAttributeIsNull(mlirRankedTensorTypeGetEncoding(type)) &&
-           isScalarType(mlirShapedTypeGetElementType(type));
+           mlirShapedTypeGetRank(type) <= maxRank && isScalarType(mlirShapedTypeGetElementType(type));
   return isScalarType(type) || startsWith(type, "!tosa.shape") || startsWith(type, "!shard.");
 }
 
@@ -217,9 +219,9 @@ static MlirLogicalResult refuseType(MlirOperation op, const char *what, MlirType
   TypeText text = {{0}, 0};
   mlirTypePrint(type, appendType, &text);
   return shardEmitError(op,
-                        "%s has type '%s', which is not supported; expected ranked tensors of "
-                        "integers, index, f16, bf16, f32 or f64",
-                        what, text.text);
+                        "%s has type '%s', which is not supported; expected ranked tensors of at "
+                        "most %d dimensions, of integers, index, f16, bf16, f32 or f64",
+                        what, text.text, maxRank);
 }
 
 static intptr_t firstDynamicDim(MlirType type) {

@@ -105,7 +105,7 @@ func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 
-// expected-error @below {{argument 1 has type 'memref<8xf32>', which is not supported; expected ranked tensors of integers, index, f16, bf16, f32 or f64}}
+// expected-error @below {{argument 1 has type 'memref<8xf32>', which is not supported; expected ranked tensors of at most 32 dimensions, of integers, index, f16, bf16, f32 or f64}}
 func.func @main(%x: tensor<8xf32>, %m: memref<8xf32>) -> tensor<8xf32> { return %x : tensor<8xf32> }
 
 // -----
@@ -150,6 +150,21 @@ func.func @main(%x: tensor<8xf32>, %n: tensor<1xindex>) -> tensor<8xf32> {
   %0 = tensor.extract_slice %x[0] [%s] [1] : tensor<8xf32> to tensor<?xf32>
   %1 = tensor.cast %0 : tensor<?xf32> to tensor<8xf32>
   return %1 : tensor<8xf32>
+}
+
+// -----
+
+// One dimension too many; with 32 it would do.
+// expected-error @below {{argument 0 has type 'tensor<2x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1xf32>', which is not supported; expected ranked tensors of at most 32 dimensions}}
+func.func @main(%x: tensor<2x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1xf32>) -> tensor<2x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1xf32> {
+  return %x : tensor<2x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<2x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1xf32>) -> tensor<2x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1xf32> {
+  %0 = arith.addf %x, %x : tensor<2x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1xf32>
+  return %0 : tensor<2x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1xf32>
 }
 
 // -----
