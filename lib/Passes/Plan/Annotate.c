@@ -31,6 +31,7 @@ typedef struct Annotator {
   const char *path;
   const char *text; // of the file, to find the line of a key
   MlirOperation entry;
+  json_t *args, *values; // sections; null until one is read
 } Annotator;
 
 /// Place of the first occurrence of a quoted key in the file: good enough to point at.
@@ -134,13 +135,38 @@ static MlirAttribute readSharding(Annotator *a, const char *key, json_t *value) 
   return mlirArrayAttrGet(context, (intptr_t)rank, dims);
 }
 
+static bool isNumber(const char *text) { return text[0] && text[strspn(text, "0123456789")] == 0; }
+
+static bool matchesArgument(const Annotator *a, const char *key, intptr_t argument) {
+  return isNumber(key) ? strtoll(key, NULL, 10) == argument
+                       : fnmatch(key, argumentName(a, argument), 0) == 0;
+}
+
+/// The pattern before `key` that gives `field` to the argument; null: the model has it.
+static const char *earlierKey(const Annotator *a, intptr_t argument, const char *field, const char *key) {
+  const char *other;
+  json_t *entry;
+  json_object_foreach(a->args, other, entry) {
+    if (strcmp(other, key) == 0)
+      return NULL;
+    if (matchesArgument(a, other, argument) && json_object_get(entry, field))
+      return other;
+  }
+  return NULL;
+}
+
 static MlirLogicalResult setOnce(Annotator *a, intptr_t argument, const char *name, MlirAttribute value,
                                  const char *key) {
+  const char *field = name + strlen("spmd.");
   MlirAttribute old = shardFuncGetArgumentAttribute(a->entry, argument, name);
-  bool inferred = strcmp(name, "spmd.role") == 0; // import fills it in; the user wins
-  if (old.ptr && !mlirAttributeEqual(old, value) && !inferred)
-    return FAIL(a, key, "'%s' gives argument %" PRIdPTR " '%s' another %s than what it has already", key,
-                argument, argumentName(a, argument), name + strlen("spmd."));
+  bool fixed = strcmp(field, "role") != 0; // import fills roles in; the user wins
+  if (old.ptr && !mlirAttributeEqual(old, value)) {
+    const char *other = earlierKey(a, argument, field, key);
+    if (other || fixed)
+      return FAIL(a, key, "'%s' gives argument %" PRIdPTR " '%s' another %s than %s%s%s", key, argument,
+                  argumentName(a, argument), field, other ? "'" : "", other ? other : "the model",
+                  other ? "'" : "");
+  }
   shardFuncSetArgumentAttribute(a->entry, argument, name, value);
   return mlirLogicalResultSuccess();
 }
@@ -202,19 +228,17 @@ static MlirLogicalResult annotateArgument(Annotator *a, intptr_t argument, const
   return mlirLogicalResultSuccess();
 }
 
-static bool isNumber(const char *text) { return text[0] && text[strspn(text, "0123456789")] == 0; }
-
 static MlirLogicalResult annotateArguments(Annotator *a, json_t *args) {
   intptr_t n = mlirBlockGetNumArguments(shardFuncGetBody(a->entry));
   const char *key;
   json_t *entry;
+  a->args = args;
   json_object_foreach(args, key, entry) {
     if (!json_is_object(entry))
       return FAIL(a, key, "'%s' is not an object with role, dims, view or sharding", key);
     intptr_t matches = 0;
     for (intptr_t i = 0; i < n; ++i) {
-      bool match = isNumber(key) ? strtoll(key, NULL, 10) == i : fnmatch(key, argumentName(a, i), 0) == 0;
-      if (!match)
+      if (!matchesArgument(a, key, i))
         continue;
       ++matches;
       if (mlirLogicalResultIsFailure(annotateArgument(a, i, key, entry)))
@@ -264,12 +288,21 @@ static MlirLogicalResult annotateOp(void *user, MlirOperation op) {
   ++match->matches;
   MlirAttribute one = mlirArrayAttrGet(a->run->context, 1, &match->sharding);
   MlirAttribute old = shardOpGetAttribute(op, "spmd.sharding");
-  if (old.ptr && !mlirAttributeEqual(old, one))
-    return shardEmitErrorWithNote(locationOf(a, match->key),
-                                  shardArenaFormat(a->run->arena,
-                                                   "'%s' gives a value another sharding than what it has already",
-                                                   match->key),
-                                  mlirOperationGetLocation(op), "the value is here");
+  if (old.ptr && !mlirAttributeEqual(old, one)) {
+    const char *other = "", *key;
+    json_t *entry;
+    json_object_foreach(a->values, key, entry) {
+      if (other[0] || strcmp(key, match->key) == 0)
+        break;
+      if (fnmatch(key, place, 0) == 0)
+        other = key;
+    }
+    return shardEmitErrorWithNote(
+        locationOf(a, match->key),
+        shardArenaFormat(a->run->arena, "'%s' gives a value another sharding than %s%s%s", match->key,
+                         other[0] ? "'" : "", other[0] ? other : "the model", other[0] ? "'" : ""),
+        mlirOperationGetLocation(op), "the value is here");
+  }
   shardOpSetAttribute(op, "spmd.sharding", one);
   return mlirLogicalResultSuccess();
 }
@@ -277,6 +310,7 @@ static MlirLogicalResult annotateOp(void *user, MlirOperation op) {
 static MlirLogicalResult annotateValues(Annotator *a, json_t *values) {
   const char *key;
   json_t *entry;
+  a->values = values;
   json_object_foreach(values, key, entry) {
     json_t *sharding = json_object_get(entry, "sharding");
     if (!sharding || json_object_size(entry) != 1)
