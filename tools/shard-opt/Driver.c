@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -293,6 +294,26 @@ static bool extractWeights(Driver *driver, MlirOperation op, const char *stage) 
          (mlirOperationVerify(op) || fail(driver, "internal error: the module is not valid"));
 }
 
+// A command that works as it stands, or nothing: shard-run takes neither a part of the program nor
+// code that is not linked, and no path that is not a file (/dev/null).
+static void printNext(const ShardOptOptions *options, const char *stage) {
+  struct stat status;
+  if (options->stage >= 0 || options->emit == SHARD_OPT_EMIT_LLVM ||
+      options->emit == SHARD_OPT_EMIT_OBJECT || stat(options->output, &status) != 0 ||
+      !S_ISREG(status.st_mode))
+    return;
+  fprintf(stderr, "next: shard-run %s", options->output);
+  bool folder = options->extractWeights && stat(options->extractWeights, &status) == 0 &&
+                S_ISDIR(status.st_mode);
+  if (folder)
+    fprintf(stderr, " --data=%s", options->extractWeights);
+  // Nothing to compare with: the model is not known any more, or its weights are arguments that
+  // shard-run would draw.
+  if (!stage && strcmp(options->input, "-") != 0 && (folder || !options->extractWeights))
+    fprintf(stderr, " --check=%s", options->input);
+  fputc('\n', stderr);
+}
+
 static bool run(Driver *driver) {
   const ShardOptOptions *options = driver->options;
   if (!checkOptions(driver))
@@ -301,8 +322,8 @@ static bool run(Driver *driver) {
     return false;
   MlirOperation op = mlirModuleGetOperation(driver->module);
   const char *stage = shardModuleGetStage(op);
-  if (stage && options->degrees &&
-      (strcmp(stage, "shard-spmdize") == 0 || strcmp(stage, "shard-lower-cpu") == 0))
+  if (stage && options->degrees && strcmp(stage, "shard-import") != 0 &&
+      strcmp(stage, "shard-annotate") != 0 && strcmp(stage, "shard-outline-layers") != 0)
     return fail(driver,
                 "'%s' is sharded already (it comes from after '%s'); leave --auto-shard out",
                 options->input, stage);
@@ -360,12 +381,7 @@ static bool run(Driver *driver) {
   if (driver->report && options->outputGiven && !options->quiet) {
     MlirStringRef summary = shardReportGetSummary(driver->report);
     fwrite(summary.data, 1, summary.length, stderr);
-    if (stage) // the model itself is not known any more
-      fprintf(stderr, "next: shard-run %s\n", options->output);
-    else if (options->extractWeights) // and the model's arguments were others
-      fprintf(stderr, "next: shard-run %s --data=%s\n", options->output, options->extractWeights);
-    else
-      fprintf(stderr, "next: shard-run %s --check=%s\n", options->output, options->input);
+    printNext(options, stage);
   }
   return true;
 }

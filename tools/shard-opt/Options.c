@@ -54,7 +54,7 @@ static const struct {
   bool driverOnly;                  // mlir-opt's part has no such thing
 } optionTable[nOptionIds] = {
     [ID_AUTO_SHARD] = {"auto-shard", OPTION_OPTIONAL_TEXT, "Sharding", "LIST",
-                       "Degrees: dpN,tpN,ppN,spN,mbN in any order; 1 when left out", false},
+                       "Degrees: dpN,spN,tpN,ppN in any order; 1 when left out", false},
     [ID_FUNCTION] = {"function", OPTION_TEXT, NULL, "NAME",
                      "Function to shard (default: the one public function)", false},
     [ID_ARGS] = {"args", OPTION_TEXT, NULL, "FILE", "An args.json: names and roles of arguments",
@@ -66,7 +66,7 @@ static const struct {
     [ID_DIM] = {"dim", OPTION_TEXT_LIST, NULL, "ARG:D=N",
                 "Extent N for dynamic dimension D of argument ARG; repeatable", false},
     [ID_STOP_AFTER] = {"stop-after", OPTION_TEXT, NULL, "PASS",
-                       "Stop after a pass; the output goes on from there when fed back in", true},
+                       "Stop after a pass; shard-opt OUTPUT then goes on from there", true},
     [ID_EMIT] = {"emit", OPTION_TEXT, "Output", "mlir|llvm|object|shared",
                  "Sharded MLIR (default), LLVM IR, an object or a shared object", true},
     [ID_MCPU] = {"mcpu", OPTION_TEXT, NULL, "NAME",
@@ -369,10 +369,15 @@ void shardOptPrintReference(void) {
     printCell(optionTable[i].help);
     printf(" |\n");
   }
-  printf("\n## Passes\n\nIn the order of `--auto-shard`; those that only check come last. Each "
-         "runs alone on "
-         "a dump of the one before:\n`shard-opt "
-         "--pass-pipeline='builtin.module(PASS{OPTION=VALUE})'`.\n");
+  printf(
+      "\nThe options of shard-run: `shard-run --help`.\n\n## Passes\n\nIn the order of "
+      "`--auto-shard`; those that only check come last. Each "
+      "runs alone on "
+      "a dump of the one before:\n`shard-opt "
+      "--pass-pipeline='builtin.module(PASS{OPTION=VALUE})'`. The whole row is one pipeline, "
+      "`shard-auto`, with the\noptions of all its passes (`shard-auto{degrees=tp2,pp2}`); "
+      "`shard-auto-cpu` goes on to `shard-lower-cpu`. Both and every\npass are in stock mlir-opt "
+      "too, after `--load-pass-plugin=libShardPasses.so`.\n");
   for (intptr_t i = 0; i < shardPassesGetCount(); ++i) {
     const char *anchor = shardPassesGetAnchor(i);
     printf("\n### %s\n\n%s. Runs on `%s`.\n", shardPassesGetArgument(i), shardPassesGetSummary(i),

@@ -250,13 +250,15 @@ void valuesCreate(const ShardProgram *program, const ValueOptions *options, Valu
       source->data = value->data;
       continue;
     }
-    if (entryOf[i] >= 0) {
-      readFile(options->dataFolder, json, &json->arguments[entryOf[i]], value, source);
+    // Inputs that have no file are drawn: --extract-weights writes such entries.
+    const ShardArgsEntry *entry = entryOf[i] >= 0 ? &json->arguments[entryOf[i]] : NULL;
+    if (entry && (entry->file[0] || strcmp(entry->role, "input") != 0)) {
+      readFile(options->dataFolder, json, entry, value, source);
       out->fileBytes += source->file.sizeBytes;
       out->fromFiles = true;
       continue;
     }
-    if (options->dataFolder && !value->constant)
+    if (options->dataFolder && !entry && !value->constant)
       stop("%s is not in %s", argument, json->path);
     if (value->constant && !options->seeded) {
       char type[256];
