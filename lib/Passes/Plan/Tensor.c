@@ -10,6 +10,10 @@
 
 #include "Solve.h"
 
+#include "../Core/IR.h"
+
+#include "mlir-c/BuiltinAttributes.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -386,6 +390,26 @@ typedef struct Candidate {
   bool vocabulary;
 } Candidate;
 
+/// Whether the user's layout of an argument or of a result names the tensor axis.
+static bool userSplits(const ShardFunctionInfo *info) {
+  bool found = false;
+  for (int32_t i = 0; i < info->nArguments + info->nResults && !found; ++i) {
+    MlirAttribute list = i < info->nArguments
+                             ? shardFuncGetArgumentAttribute(info->func, i, "spmd.sharding")
+                             : shardFuncGetResultAttribute(info->func, i - info->nArguments, "spmd.sharding");
+    intptr_t n = list.ptr && mlirAttributeIsAArray(list) ? mlirArrayAttrGetNumElements(list) : 0;
+    for (intptr_t d = 0; d < n; ++d) {
+      MlirAttribute axes = mlirArrayAttrGetElement(list, d);
+      intptr_t m = mlirAttributeIsAArray(axes) ? mlirArrayAttrGetNumElements(axes) : 0;
+      for (intptr_t k = 0; k < m; ++k) {
+        MlirAttribute axis = mlirArrayAttrGetElement(axes, k);
+        found |= mlirAttributeIsAString(axis) && shardStringIs(mlirStringAttrGetValue(axis), "tp");
+      }
+    }
+  }
+  return found;
+}
+
 ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardArena *arena,
                                  const char **outMessage, int32_t *outWhole, int32_t wholeCapacity) {
   const ShardRules *rules = model->rules;
@@ -518,7 +542,7 @@ ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardA
     describeMisfit(&s, misfit, outMessage);
     return NULL;
   }
-  if (!any) {
+  if (!any && !userSplits(info)) {
     *outMessage = shardArenaFormat(arena, "tp%" PRId64 " does not fit: no dimension of a weight divides by it",
                                    degree);
     return NULL;

@@ -1,0 +1,19 @@
+// A layout of the user's is enough to use the tensor axis where the plan itself would split nothing:
+// both dimensions of this weight are as the hidden state's.
+// RUN: echo '{"version": 1, "args": {"1": {"sharding": [["tp"], []]}}}' > %t.rows.json
+// RUN: shard-run %s --auto-shard=tp2 --annotations=%t.rows.json --integers --check | FileCheck %s
+// RUN: echo '{"version": 1, "args": {"1": {"sharding": [[], ["tp"]]}}}' > %t.columns.json
+// RUN: shard-run %s --auto-shard=tp2 --annotations=%t.columns.json --integers --check | FileCheck %s
+// CHECK: ranks: 2
+// CHECK: result 0 4x8xf32 against the unsharded program: equal
+// RUN: echo '{"version": 1, "args": {"1": {"sharding": [["dp"], []]}}}' > %t.none.json
+// RUN: not shard-opt %s --auto-shard=tp2 --annotations=%t.none.json -o %t.no 2>&1 | FileCheck %s --check-prefix=NONE
+// NONE: error: tp2 does not fit: no dimension of a weight divides by it
+func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<4x8xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %0 = linalg.matmul ins(%x, %w : tensor<4x8xf32>, tensor<8x8xf32>) outs(%init : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %1 = arith.addf %0, %x : tensor<4x8xf32>
+  return %1 : tensor<4x8xf32>
+}
