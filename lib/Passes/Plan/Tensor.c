@@ -364,6 +364,29 @@ static bool usedInLayer(const ShardModel *model, int32_t argument) {
   return false;
 }
 
+/// Is every weight with an atom of the class split by the whole degree on another atom? Then that the
+/// class does not divide takes nothing away: three query heads to each of two key/value heads, on two.
+static bool splitElsewhere(const Search *s, int32_t klass) {
+  const ShardModel *model = s->model;
+  const ShardFunctionInfo *info = &model->rules->functions[model->entry];
+  for (int32_t a = 0; a < info->nArguments; ++a) {
+    if (info->arguments[a] < 0 || strcmp(model->roles[a], "weight") != 0)
+      continue;
+    const ShardValueInfo *value = &model->rules->values[info->arguments[a]];
+    bool here = false;
+    int64_t parts = 1;
+    for (int32_t i = 0; i < value->nAtoms; ++i) {
+      int32_t c = value->atoms[i].klass;
+      here |= c == klass;
+      for (int32_t axis = s->plan->begin[c]; axis < s->plan->end[c]; ++axis)
+        parts *= s->plan->sizes[axis];
+    }
+    if (here && parts != s->degree)
+      return false;
+  }
+  return true;
+}
+
 static void describeMisfit(const Search *s, int32_t klass, const char **outMessage) {
   const ShardModel *model = s->model;
   const ShardFunctionInfo *info = &model->rules->functions[model->entry];
@@ -469,7 +492,7 @@ ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardA
       candidates[j] = candidates[j - 1], candidates[j - 1] = swap;
     }
 
-  int32_t misfit = -1;
+  int32_t nMisfits = 0, *misfits = SHARD_ARENA_ARRAY(arena, int32_t, nClasses);
   bool any = false;
   Evaluation now, next;
   evaluatePlan(&s, s.plan, &now);
@@ -518,7 +541,7 @@ ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardA
           s.plan = trial, now = next, taken = true, any = true;
       }
     }
-    if (taken || misfit >= 0)
+    if (taken)
       continue;
     // Would an expert split it if the degree fitted? Then the degree is refused.
     ShardTensorPlan *trial = copyPlan(&s, s.plan);
@@ -533,13 +556,15 @@ ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardA
     evaluatePlan(&s, trial, &now);
     trial->end[c] = 1;
     if (tryPlan(&s, trial, c, &next) && next.splitBytes > now.splitBytes)
-      misfit = c;
+      misfits[nMisfits++] = c;
     evaluatePlan(&s, s.plan, &now);
   }
   if (wholeCapacity)
     outWhole[nWhole] = -1;
-  if (misfit >= 0) {
-    describeMisfit(&s, misfit, outMessage);
+  for (int32_t i = 0; i < nMisfits; ++i) {
+    if (splitElsewhere(&s, misfits[i]))
+      continue;
+    describeMisfit(&s, misfits[i], outMessage);
     return NULL;
   }
   if (!any && !userSplits(info)) {
