@@ -220,6 +220,7 @@ static bool isAcyclic(const ShardLayerRegion *region) {
 /// Makes each instance convex: where a path leaves one and comes back, either the ops behind the
 /// path or those before it go, whichever are fewer.
 void shardLayerRegionMakeConvex(ShardLayerRegion *region) {
+  dropConflicts(region);
   const ShardLayerGraph *graph = region->graph;
   while (region->nRoles > 0 && !isAcyclic(region)) {
     bool *behind = SHARD_ARENA_ARRAY(region->arena, bool, region->nRoles);
@@ -285,7 +286,6 @@ void shardLayerRegionGrow(ShardLayerRegion *region, int32_t n, const int32_t *se
   growDown(region, 0);
   for (int32_t r = 0; r < region->nRoles; ++r)
     growUp(region, r);
-  dropConflicts(region);
 }
 
 void shardLayerRegionSet(ShardLayerRegion *region, int32_t n, int32_t nRoles,

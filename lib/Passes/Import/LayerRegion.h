@@ -23,13 +23,14 @@ ShardLayerRegion *shardLayerRegionCreate(const ShardLayerGraph *graph, ShardAren
 
 /// Replaces the region by what grows from `seeds` [n], one op an instance: along operands first,
 /// then along users, as long as the ops met are alike, distinct and free. 0 roles if the seeds are
-/// not. Instances agree in which operands come from inside; they need not be convex.
+/// not. Instances may still differ in where their operands come from, and need not be convex.
 void shardLayerRegionGrow(ShardLayerRegion *region, int32_t n, const int32_t *seeds);
 
 /// Replaces the region by these nodes [nRoles][n], once grown.
 void shardLayerRegionSet(ShardLayerRegion *region, int32_t n, int32_t nRoles, const int32_t *nodes);
 
-/// Drops roles until no path leaves an instance and comes back. May leave none.
+/// Drops roles until instances agree in which operands come from inside, and no path leaves an
+/// instance and comes back. May leave none.
 void shardLayerRegionMakeConvex(ShardLayerRegion *region);
 
 /// Results of roles that something outside their instance uses, in any instance.
