@@ -325,6 +325,9 @@ void modelWeightParts(const Model *m, Degrees d, const char *weightName, int64_t
   case WEIGHT_COLUMNS:
   case WEIGHT_ROWS:
     *least = *most = d.tp;
+    // One weight for queries and for fewer keys and values: no view cuts it, so it may be whole.
+    if (m->unevenFused && contains(weightName, "c_attn"))
+      *least = 1;
     break;
   case WEIGHT_KEYVALUE:
     *least = *most = m->keyValueHeads < d.tp ? m->keyValueHeads : d.tp;

@@ -24,7 +24,7 @@ typedef struct Model {
   bool mixesRows;   // capacity routing: an op mixes tokens; under dp and sp bytes are only printed
   bool embedded;    // embedded.linalg.mlir is there
   bool unevenFused; // one weight for queries, keys and values with fewer keys than queries: no view
-                    // cuts it evenly, so that only results are checked
+                    // cuts it evenly, so that every rank may hold it whole
 } Model;
 
 extern const Model models[];
