@@ -377,7 +377,7 @@ void shardOptPrintReference(void) {
       "--pass-pipeline='builtin.module(PASS{OPTION=VALUE})'`. The whole row is one pipeline, "
       "`shard-auto`, with the\noptions of all its passes (`shard-auto{degrees=tp2,pp2}`); "
       "`shard-auto-cpu` goes on to `shard-lower-cpu`. Both and every\npass are in stock mlir-opt "
-      "too, after `--load-pass-plugin=libShardPasses.so`.\n");
+      "too:\n`mlir-opt --load-pass-plugin=libShardPasses.so --pass-pipeline=...`.\n");
   for (intptr_t i = 0; i < shardPassesGetCount(); ++i) {
     const char *anchor = shardPassesGetAnchor(i);
     printf("\n### %s\n\n%s. Runs on `%s`.\n", shardPassesGetArgument(i), shardPassesGetSummary(i),

@@ -261,10 +261,15 @@ static MlirLogicalResult runPlan(ShardPassRun *run) {
   ShardTensorPlan *tensor = shardPlanTensor(model, degrees.tp, run->arena, &message, whole, MAX_WHOLE);
   if (!tensor)
     return misfit(run, model, message);
-  for (int32_t i = 0; whole[i] >= 0; ++i)
-    shardEmitRemark(model->rules->functions[model->entry].func,
-                    "a vocabulary of %" PRId64 " does not divide by tp%" PRId64 " and stays whole",
-                    model->rules->classSizes[whole[i]], degrees.tp);
+  for (int32_t i = 0; whole[i] >= 0; ++i) {
+    bool said = false; // embedding and head have one vocabulary
+    for (int32_t k = 0; k < i; ++k)
+      said |= model->rules->classSizes[whole[k]] == model->rules->classSizes[whole[i]];
+    if (!said)
+      shardEmitRemark(model->rules->functions[model->entry].func,
+                      "a vocabulary of %" PRId64 " does not divide by tp%" PRId64 " and stays whole",
+                      model->rules->classSizes[whole[i]], degrees.tp);
+  }
   int32_t firstTensor;
   ShardMesh mesh = makeMesh(&degrees, tensor, run->arena, &firstTensor);
   if (mlirLogicalResultIsFailure(writeArguments(run, model, &mesh, tensor, firstTensor)))
