@@ -255,8 +255,35 @@ static MlirLogicalResult collectAccess(void *user, MlirOperation op) {
   return mlirLogicalResultSuccess();
 }
 
+/// Whether an index is computed from what is stored in memory, as the row of an embedding is.
+static bool isData(MlirValue index, int depth) {
+  if (depth == 0 || !mlirValueIsAOpResult(index))
+    return false;
+  MlirOperation op = mlirOpResultGetOwner(index);
+  if (shardOpIs(op, "llvm.load") || shardOpIs(op, "memref.load"))
+    return true;
+  MlirStringRef name = shardOpGetName(op);
+  if (strncmp(name.data, "arith.", 6))
+    return false;
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); ++i)
+    if (isData(mlirOperationGetOperand(op, i), depth - 1))
+      return true;
+  return false;
+}
+
+/// An index out of range fails with the op's location, where it would read or write what is not the tensor's.
+static void checkIndex(BufferLowering *state, MlirOperation func, MlirOperation op, MlirValue index, int64_t size) {
+  ShardLowerBuilder b = shardLowerBuilderBefore(state->lowering, op);
+  MlirType i64 = state->lowering->i64;
+  MlirValue operands[] = {shardMakeIndexCast(&b, index, i64), shardMakeI64(&b, size)};
+  ShardNamedAttribute predicate = {"predicate", mlirIntegerAttrGet(i64, 6)}; // ult
+  MlirValue inside = mlirOperationGetResult(
+      shardMakeOp(&b, "arith.cmpi", 1, &state->lowering->i1, 2, operands, 1, &predicate), 0);
+  shardMakeAssert(state->lowering, func, op, inside, mlirStringRefCreateFromCString("index out of range"));
+}
+
 /// memref.load and memref.store.
-static MlirLogicalResult lowerAccess(BufferLowering *state, MlirOperation op) {
+static MlirLogicalResult lowerAccess(BufferLowering *state, MlirOperation func, MlirOperation op) {
   bool isLoad = shardOpIs(op, "memref.load");
   intptr_t first = isLoad ? 0 : 1;
   MlirValue pointer;
@@ -265,6 +292,11 @@ static MlirLogicalResult lowerAccess(BufferLowering *state, MlirOperation op) {
   if (!shardBuffersGet(&state->buffers, mlirOperationGetOperand(op, first), &pointer, &type) ||
       mlirShapedTypeGetRank(type) > 32 || !shardMemrefGetStrides(type, strides))
     return unsupported(op);
+  for (intptr_t i = 0; i < mlirShapedTypeGetRank(type); ++i) {
+    MlirValue index = mlirOperationGetOperand(op, first + 1 + i);
+    if (isData(index, 8))
+      checkIndex(state, func, op, index, mlirShapedTypeGetDimSize(type, i));
+  }
   ShardLowerBuilder b = shardLowerBuilderBefore(state->lowering, op);
   MlirType element = mlirShapedTypeGetElementType(type);
   for (intptr_t i = 0; i < mlirShapedTypeGetRank(type); ++i) {
@@ -302,7 +334,7 @@ static MlirLogicalResult lowerFunction(ShardLowering *lowering, MlirOperation fu
   AccessList accesses = {.arena = lowering->arena};
   shardWalk(func, NULL, collectAccess, &accesses);
   for (size_t i = 0; i < accesses.nOps; ++i)
-    if (mlirLogicalResultIsFailure(lowerAccess(&state, accesses.ops[i])))
+    if (mlirLogicalResultIsFailure(lowerAccess(&state, func, accesses.ops[i])))
       return mlirLogicalResultFailure();
   for (size_t i = state.nDead; i-- > 0;)
     if (!mlirOperationIsNull(state.dead[i]))

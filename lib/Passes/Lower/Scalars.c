@@ -305,9 +305,9 @@ static MlirValue constantString(ShardLowerBuilder *b, const char *text, size_t l
                                 0);
 }
 
-static void lowerAssert(ShardLowering *lowering, MlirOperation func, MlirOperation op) {
+void shardMakeAssert(ShardLowering *lowering, MlirOperation func, MlirOperation op, MlirValue condition,
+                     MlirStringRef message) {
   ShardLowerBuilder b = shardLowerBuilderBefore(lowering, op);
-  MlirValue condition = mlirOperationGetOperand(op, 0);
   MlirValue operands[] = {condition,
                           shardMakeConstant(&b, lowering->i1, mlirIntegerAttrGet(lowering->i1, 1))};
   MlirValue failed = shardMakeValue(&b, "arith.xori", lowering->i1, 2, operands);
@@ -316,14 +316,12 @@ static void lowerAssert(ShardLowering *lowering, MlirOperation func, MlirOperati
   MlirOperation branch = shardOpCreate(b.block, b.before, b.location, "scf.if", 0, NULL, 1, &failed,
                                        0, NULL, 2, regions);
   ShardLowerBuilder inner = shardLowerBuilderAtEnd(lowering, shardOpBody(branch), b.location);
-  MlirStringRef message = mlirStringAttrGetValue(shardOpGetAttribute(op, "msg"));
   const char *location = shardLocationText(b.location, lowering->arena);
   MlirValue arguments[] = {mlirBlockGetArgument(shardFuncGetBody(func), 0),
                            constantString(&inner, message.data, message.length),
                            constantString(&inner, location, strlen(location))};
   shardMakeRuntimeCall(&inner, "shardRtAssertFailed", 0, NULL, 3, arguments);
   shardMakeYield(&inner, 0, NULL);
-  mlirOperationDestroy(op);
 }
 
 /// The constant behind `value`, through casts of integers; false if there is none.
@@ -519,7 +517,9 @@ static bool convertThroughF32(ShardLowering *lowering, MlirOperation op) {
 static MlirLogicalResult lowerScalar(ShardLowering *lowering, MlirOperation func,
                                      MlirOperation op) {
   if (shardOpIs(op, "cf.assert")) {
-    lowerAssert(lowering, func, op);
+    shardMakeAssert(lowering, func, op, mlirOperationGetOperand(op, 0),
+                    mlirStringAttrGetValue(shardOpGetAttribute(op, "msg")));
+    mlirOperationDestroy(op);
     return mlirLogicalResultSuccess();
   }
   if (convertThroughF32(lowering, op))
