@@ -218,6 +218,10 @@ static MlirLogicalResult annotateArgument(Annotator *a, intptr_t argument, const
                                              shardAttrI64Array(context, (intptr_t)n, view), key)))
         return mlirLogicalResultFailure();
     } else if (strcmp(field, "sharding") == 0) {
+      bool viewed = json_object_get(entry, "view") || shardFuncGetArgumentAttribute(a->entry, argument, "spmd.view").ptr;
+      if (!viewed && json_is_array(value) && (intptr_t)json_array_size(value) != rank)
+        return FAIL(a, key, "'sharding' of '%s' has %zu entries; argument %" PRIdPTR " has %" PRIdPTR " dimensions",
+                    key, json_array_size(value), argument, rank);
       MlirAttribute sharding = readSharding(a, key, value);
       if (!sharding.ptr || mlirLogicalResultIsFailure(setOnce(a, argument, "spmd.sharding", sharding, key)))
         return mlirLogicalResultFailure();
