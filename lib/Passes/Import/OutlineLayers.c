@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define LAYER_ATTRIBUTE "spmd.layer"
+#define INSTANCE_ATTRIBUTE "spmd.instance" // part of the fused locations that is this call's
 
 typedef struct Outline {
   ShardPassRun *run;
@@ -174,6 +175,19 @@ static MlirValue cloneLeaf(Outline *o, MlirBlock block, int32_t value, ShardPoin
   return mlirOperationGetResult((*clones)[at], number);
 }
 
+/// Where each instance has the op of a role: one location of as many parts, in the order of the
+/// instances, so that each call can name its own line. Instance 0's alone where they do not differ.
+static MlirLocation fuseLocations(const Outline *o, int32_t role) {
+  int32_t n = o->set.nInstances;
+  MlirLocation *parts = SHARD_ARENA_ARRAY(o->run->arena, MlirLocation, n);
+  for (int32_t k = 0; k < n; ++k)
+    parts[k] = mlirOperationGetLocation(nodeOf(o, role, k)->op);
+  MlirLocation fused = mlirLocationFusedGet(o->run->context, n, parts, mlirAttributeGetNull());
+  bool distinct = mlirLocationIsAFused(fused) &&
+                  mlirLocationFusedGetNumLocations(fused) == (unsigned)n;
+  return distinct ? fused : parts[0];
+}
+
 static void createFunction(Outline *o) {
   ShardArena *arena = o->run->arena;
   const ShardLayerGraph *graph = o->graph;
@@ -197,6 +211,7 @@ static void createFunction(Outline *o) {
   for (int32_t r = 0; r < o->set.nRoles; ++r) {
     const ShardLayerNode *node = nodeOf(o, r, 0);
     clones[r] = mlirOperationClone(node->op);
+    mlirOperationSetLocation(clones[r], fuseLocations(o, r));
     ShardLayerOperand *slots = SHARD_ARENA_ARRAY(arena, ShardLayerOperand, node->nOperands);
     int32_t nSlots = shardLayerCollectOperands(clones[r], mlirOperationGetBlock(node->op),
                                                node->nOperands, slots);
@@ -264,10 +279,11 @@ static void createCall(Outline *o, int32_t instance, MlirOperation terminator) {
         mlirOperationGetResult(nodeOf(o, o->resultRoles[i], instance)->op, o->resultNumbers[i]));
   const ShardNamedAttribute attributes[] = {
       {"callee", mlirFlatSymbolRefAttrGet(context, o->name)},
-      {LAYER_ATTRIBUTE, shardAttrI64(context, 0)}}; // numbered at the end
+      {LAYER_ATTRIBUTE, shardAttrI64(context, 0)}, // numbered at the end
+      {INSTANCE_ATTRIBUTE, shardAttrI64(context, instance)}};
   MlirLocation location = mlirOperationGetLocation(nodeOf(o, o->set.nRoles - 1, instance)->op);
   MlirOperation call = shardOpCreate(body, terminator, location, "func.call", o->nResults, types,
-                                     o->nArguments, operands, 2, attributes, 0, NULL);
+                                     o->nArguments, operands, 3, attributes, 0, NULL);
   for (int32_t i = 0; i < o->nResults; ++i)
     mlirValueReplaceAllUsesOfWith(
         mlirOperationGetResult(nodeOf(o, o->resultRoles[i], instance)->op, o->resultNumbers[i]),

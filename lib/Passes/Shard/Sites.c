@@ -28,6 +28,8 @@ int64_t shardSiteAdd(ShardSpmd *spmd, const char *kind, const char *opName, Mlir
   ShardSite *site = &spmd->sites[spmd->nSites];
   site->number = (int64_t)spmd->nSites++;
   site->kind = kind;
+  site->opName = opName;
+  site->location = location;
   site->op =
       shardArenaFormat(spmd->arena, "%s at %s", opName, shardLocationText(location, spmd->arena));
   site->cause = cause;
@@ -46,8 +48,23 @@ typedef struct CallWalk {
   ShardSpmd *spmd;
   CallList *calls; // [nSites]
   int64_t stage;
-  int64_t layer; // -1: outside
+  int64_t layer;    // -1: outside
+  int64_t instance; // part of fused locations that is this layer's, -1
 } CallWalk;
+
+/// The op of a site as this call has it: outlining leaves the places of all instances in one location.
+static const char *opOfCall(const CallWalk *walk, const ShardSite *site) {
+  ShardArena *arena = walk->spmd->arena;
+  if (walk->instance < 0 || !mlirLocationIsAFused(site->location))
+    return site->op;
+  unsigned n = mlirLocationFusedGetNumLocations(site->location);
+  if (walk->instance >= n)
+    return site->op;
+  MlirLocation *parts = SHARD_ARENA_ARRAY(arena, MlirLocation, n);
+  mlirLocationFusedGetLocations(site->location, parts);
+  return shardArenaFormat(arena, "%s at %s", site->opName,
+                          shardLocationText(parts[walk->instance], arena));
+}
 
 static MlirNamedAttribute named(ShardSpmd *spmd, const char *name, MlirAttribute attribute) {
   return mlirNamedAttributeGet(
@@ -64,7 +81,7 @@ static void walkCalls(const CallWalk *walk, MlirOperation func) {
       // A send and its receive are one call.
       if (shardOpIs(op, "shard.recv"))
         continue;
-      const char *text = spmd->sites[number].op;
+      const char *text = opOfCall(walk, &spmd->sites[number]);
       if (walk->layer >= 0)
         text = shardArenaFormat(spmd->arena, "layer %lld: %s", (long long)walk->layer, text);
       MlirNamedAttribute fields[3];
@@ -90,6 +107,9 @@ static void walkCalls(const CallWalk *walk, MlirOperation func) {
     MlirAttribute mark = shardOpGetAttribute(op, "spmd.layer");
     if (!mlirAttributeIsNull(mark) && shardAttrGetI64(mark, &layer))
       inner.layer = layer;
+    int64_t instance;
+    if (shardAttrGetI64(shardOpGetAttribute(op, "spmd.instance"), &instance))
+      inner.instance = instance;
     walkCalls(&inner, target);
   }
 }
@@ -97,7 +117,7 @@ static void walkCalls(const CallWalk *walk, MlirOperation func) {
 void shardSitesWrite(ShardSpmd *spmd, int32_t nEntries, const MlirOperation *entries) {
   CallList *calls = SHARD_ARENA_ARRAY(spmd->arena, CallList, spmd->nSites);
   for (int32_t i = 0; i < nEntries; ++i) {
-    CallWalk walk = {spmd, calls, i, -1};
+    CallWalk walk = {spmd, calls, i, -1, -1};
     walkCalls(&walk, entries[i]);
   }
   // A rank takes part in the calls of its own stage only: mean over all ranks.

@@ -15,6 +15,8 @@ typedef struct ShardSite {
   int64_t number;
   const char *kind; // "all-reduce", ...
   const char *op;   // "linalg.matmul at FILE:LINE:COL": the op that it is there for
+  const char *opName;
+  MlirLocation location;
   const char *cause;
   MlirAttribute axes; // ["tp"]
   MlirType type;      // of the local operand
