@@ -60,6 +60,46 @@ static bool isRow(const ShardLayerRegion *region) {
   return 3 * nLinked >= 2 * (region->n - 1);
 }
 
+/// An op before the first instance may be like the last op of one (the sum of two embeddings, a
+/// residual sum): the first instance then begins with it, and each lacks its own. Tried from the
+/// tuple one instance on, where the last instance has such an op behind it.
+static Candidate shiftPhase(ShardLayerRegion *region, Candidate best) {
+  const ShardLayerGraph *graph = region->graph;
+  shardLayerRegionGrow(region, best.n, best.seeds);
+  int32_t n = best.n, nRoles = region->nRoles, nTried = 0;
+  int32_t *tried = SHARD_ARENA_ARRAY(region->arena, int32_t, (size_t)nRoles *(size_t)n);
+  for (int32_t r = 0; r < nRoles; ++r) {
+    const int32_t *tuple = region->nodes + (size_t)r * (size_t)n;
+    int32_t next = -1; // behind the last instance, in the order of its uses
+    for (int32_t s = 0; s < nRoles && next < 0; ++s) {
+      const ShardLayerNode *last = shardLayerRegionNode(region, s, n - 1);
+      for (int32_t x = 0; x < last->nResults && next < 0; ++x) {
+        const ShardLayerValue *value = &graph->values[last->firstResult + x];
+        for (int32_t u = 0; u < value->nUses && next < 0; ++u) {
+          int32_t user = value->uses[u].node;
+          if (region->roleOf[user] < 0 && graph->nodes[user].kind == SHARD_LAYER_COMPUTE &&
+              graph->nodes[user].token == graph->nodes[tuple[0]].token)
+            next = user;
+        }
+      }
+    }
+    if (next < 0)
+      continue;
+    int32_t *seeds = tried + (size_t)nTried++ * (size_t)n;
+    memcpy(seeds, tuple + 1, (size_t)(n - 1) * sizeof *seeds);
+    seeds[n - 1] = next;
+  }
+  for (int32_t t = 0; t < nTried; ++t) {
+    Candidate shifted = {n, tried + (size_t)t * (size_t)n, 0, 0};
+    shardLayerRegionGrow(region, n, shifted.seeds);
+    shifted.coverage = (int64_t)n * region->nRoles;
+    shifted.results = shardLayerRegionCountResults(region);
+    if (isBetter(&shifted, &best))
+      best = shifted;
+  }
+  return best;
+}
+
 /// Where in the period an instance begins is free; the best place passes the fewest values on, as a
 /// hidden state does. Tried on the first and last instances alone; ties to the latest.
 static Candidate choosePhase(ShardLayerRegion *region, Candidate best) {
@@ -100,7 +140,9 @@ static Candidate choosePhase(ShardLayerRegion *region, Candidate best) {
   shardLayerRegionGrow(region, n, moved.seeds);
   moved.coverage = (int64_t)n * region->nRoles;
   moved.results = shardLayerRegionCountResults(region);
-  return isBetter(&best, &moved) ? best : moved;
+  if (isBetter(&best, &moved))
+    moved = best;
+  return moved.results > 1 ? shiftPhase(region, moved) : moved;
 }
 
 /// Seeds of all classes, best first is the caller's business. Classes of small radius are large and
