@@ -78,8 +78,8 @@ func.func private @inner_1(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // A helper is no layer: the layers are found around its calls, under a name that is free.
 // CHECK-LABEL: func.func @helpers(
-// CHECK:         call @layer_1({{.*}}) {spmd.layer = 0 : i64}
-// CHECK:         call @layer_1({{.*}}) {spmd.layer = 1 : i64}
+// CHECK:         call @layer_1({{.*}}) {spmd.instance = 0 : i64, spmd.layer = 0 : i64}
+// CHECK:         call @layer_1({{.*}}) {spmd.instance = 1 : i64, spmd.layer = 1 : i64}
 // CHECK:       func.func private @layer(
 // CHECK:       func.func private @layer_1(
 // CHECK:         linalg.matmul

@@ -12,11 +12,11 @@
 // CHECK:         %[[SCALE:.+]] = linalg.generic {{.*}} ins(%[[S]] : tensor<8xf32>)
 // CHECK:         %[[BEGIN:.+]] = linalg.generic {{.*}} ins(%[[X]] : tensor<4x8xf32>)
 // CHECK-NOT:     linalg.matmul
-// CHECK:         %[[C0:.+]] = call @layer(%[[BEGIN]], %[[W0]], %[[SCALE]]) {spmd.layer = 0 : i64}
+// CHECK:         %[[C0:.+]] = call @layer(%[[BEGIN]], %[[W0]], %[[SCALE]]) {spmd.instance = 0 : i64, spmd.layer = 0 : i64}
 // CHECK-SAME:      loc("layer 0"(
-// CHECK:         %[[C1:.+]] = call @layer(%[[C0]], %[[W1]], %[[SCALE]]) {spmd.layer = 1 : i64}
+// CHECK:         %[[C1:.+]] = call @layer(%[[C0]], %[[W1]], %[[SCALE]]) {spmd.instance = 1 : i64, spmd.layer = 1 : i64}
 // CHECK-SAME:      loc("layer 1"(
-// CHECK:         %[[C2:.+]] = call @layer(%[[C1]], %[[W2]], %[[SCALE]]) {spmd.layer = 2 : i64}
+// CHECK:         %[[C2:.+]] = call @layer(%[[C1]], %[[W2]], %[[SCALE]]) {spmd.instance = 2 : i64, spmd.layer = 2 : i64}
 // CHECK-SAME:      loc("layer 2"(
 // CHECK:         %[[END:.+]] = linalg.generic {{.*}} ins(%[[C2]] : tensor<4x8xf32>)
 // CHECK:         return %[[END]]
