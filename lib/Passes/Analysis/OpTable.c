@@ -436,6 +436,22 @@ static bool matchReduced(MlirValue reduced, intptr_t rank, const int64_t *sizes,
   return next == reducedRank;
 }
 
+/// Do other slices cut this dimension in pieces of another size? Then no one tiling is right for all, and
+/// tying the pieces to it would tie what they mean to each other.
+static bool isCutOtherwise(MlirValue source, intptr_t dim, int64_t size) {
+  for (MlirOpOperand use = mlirValueGetFirstUse(source); !mlirOpOperandIsNull(use);
+       use = mlirOpOperandGetNextUse(use)) {
+    MlirOperation user = mlirOpOperandGetOwner(use);
+    int64_t sizes[SHARD_MAX_LOOPS];
+    if (mlirOpOperandGetOperandNumber(use) != 0 || !shardOpIs(user, "tensor.extract_slice") ||
+        !readI64Array(user, "static_sizes", (intptr_t)rankOf(source), sizes))
+      continue;
+    if (sizes[dim] != size && sizes[dim] != sizeOf(source, dim))
+      return true;
+  }
+  return false;
+}
+
 static void describeExtractSlice(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape) {
   addAllPorts(b, op, shape);
   ShardPortShape *source = &shape->operands[0], *result = &shape->results[0];
@@ -451,7 +467,11 @@ static void describeExtractSlice(ShardRuleBuilder *b, MlirOperation op, ShardOpS
     if (reduced[d] < 0)
       continue;
     int32_t loop = addLoop(b, shape, sizes[d], false, false);
-    ShardDimExpr window = windowDim(b, shape, sizeOf(source->value, d), offsets[d], sizes[d], strides[d], loop);
+    bool cut = sizes[d] != sizeOf(source->value, d);
+    ShardDimExpr window =
+        cut && isCutOtherwise(source->value, d, sizes[d])
+            ? dimWhole()
+            : windowDim(b, shape, sizeOf(source->value, d), offsets[d], sizes[d], strides[d], loop);
     source->dims[d] = window;
     if (window.kind != SHARD_DIM_WHOLE)
       result->dims[reduced[d]] = dimLoop(b, loop);

@@ -387,7 +387,27 @@ static bool splitElsewhere(const Search *s, int32_t klass) {
   return true;
 }
 
-static void describeMisfit(const Search *s, int32_t klass, const char **outMessage) {
+/// In how many parts a dimension of a weight can be split along an atom: its size, times the next minor
+/// atom's if that goes along (the query heads of a group).
+static int64_t mostParts(Search *s, const ShardValueInfo *value, int32_t atom) {
+  int32_t c = value->atoms[atom].klass;
+  if (atom + 1 == value->nAtoms || value->atoms[atom + 1].dim != value->atoms[atom].dim)
+    return value->atoms[atom].size;
+  int32_t minor = value->atoms[atom + 1].klass;
+  ShardTensorPlan *trial = copyPlan(s, s->plan);
+  size_t n = (size_t)s->model->rules->nClasses;
+  memset(trial->begin, 0, n);
+  memset(trial->end, 0, n);
+  trial->nSubAxes = 2;
+  trial->sizes[0] = value->atoms[atom].size, trial->sizes[1] = value->atoms[atom + 1].size;
+  trial->end[c] = trial->begin[minor] = 1, trial->end[minor] = 2;
+  Evaluation whole;
+  return c != minor && !s->model->hidden[minor] && tryPlan(s, trial, c, &whole)
+             ? trial->sizes[0] * trial->sizes[1]
+             : value->atoms[atom].size;
+}
+
+static void describeMisfit(Search *s, int32_t klass, const char **outMessage) {
   const ShardModel *model = s->model;
   const ShardFunctionInfo *info = &model->rules->functions[model->entry];
   for (int32_t a = 0; a < info->nArguments; ++a) {
@@ -398,10 +418,10 @@ static void describeMisfit(const Search *s, int32_t klass, const char **outMessa
       if (value->atoms[i].klass == klass) {
         *outMessage = shardArenaFormat(
             s->arena,
-            "tp%" PRId64 " does not fit: dimension %d of weight %d%s%s%s is split in %" PRId64
-            " parts (heads or columns) at most",
+            "tp%" PRId64 " does not fit: dimension %d of weight %d%s%s%s has %" PRId64
+            " heads or columns to split",
             s->degree, value->atoms[i].dim, a, model->names[a][0] ? " '" : "", model->names[a],
-            model->names[a][0] ? "'" : "", value->atoms[i].size);
+            model->names[a][0] ? "'" : "", mostParts(s, value, i));
         return;
       }
   }
