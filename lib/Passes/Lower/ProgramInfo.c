@@ -1,3 +1,5 @@
+  if (!mlirShapedTypeHasStaticShape(local))
+    return "no static shape";
 //===- ProgramInfo.c - What an emitted program says of itself ------*- C -*-===//
 // Reads the attributes of L3 (or of an unsharded module: all replicated, one rank) and keeps what
 // shard/Program.h exports as `spmd.program` on the module:
@@ -116,6 +118,74 @@ static MlirAttribute makeDataGlobal(ShardLowering *lowering, MlirOperation func,
   return shardAttrString(context, name);
 }
 
+static bool isAxisLists(MlirAttribute sharding, intptr_t nDims) {
+  if (!mlirAttributeIsAArray(sharding) || mlirArrayAttrGetNumElements(sharding) != nDims)
+    return false;
+  for (intptr_t i = 0; i < nDims; ++i) {
+    MlirAttribute names = mlirArrayAttrGetElement(sharding, i);
+    if (!mlirAttributeIsAArray(names))
+      return false;
+    for (intptr_t k = 0; k < mlirArrayAttrGetNumElements(names); ++k)
+      if (!mlirAttributeIsAString(mlirArrayAttrGetElement(names, k)))
+        return false;
+  }
+  return true;
+}
+
+/// What is wrong with the attributes of an argument or result, null if nothing: they come from a file
+/// that may have been edited.
+static const char *checkAttributes(MlirAttribute index, MlirAttribute name, MlirAttribute role, MlirAttribute global,
+                                   MlirAttribute view, MlirAttribute sharding, MlirAttribute value,
+                                   MlirType local) {
+  int64_t number;
+  if (!mlirAttributeIsAInteger(index) || !shardAttrGetI64(index, &number) || number < 0)
+    return "a number that is not a whole number from 0";
+  if (!mlirAttributeIsAString(name) || !mlirAttributeIsAString(role))
+    return "a name or role that is not a string";
+  if (!mlirAttributeIsAType(global))
+    return "an 'spmd.global' that is not a type";
+  MlirType type = mlirTypeAttrGetValue(global);
+  if (!mlirAttributeIsNull(value) &&
+      (!mlirAttributeIsAElements(value) || !mlirTypeEqual(mlirAttributeGetType(value), type)))
+    return "an 'spmd.value' of another type";
+  bool isTensor = mlirTypeIsARankedTensor(local);
+  if (!isTensor && !mlirTypeIsAMemRef(local))
+    return mlirTypeEqual(type, local) ? NULL : "an 'spmd.global' of another type";
+  if (!mlirTypeIsAShaped(type) || !mlirShapedTypeHasStaticShape(type) ||
+      mlirShapedTypeGetRank(type) != mlirShapedTypeGetRank(local) ||
+      !mlirTypeEqual(mlirShapedTypeGetElementType(type), mlirShapedTypeGetElementType(local)))
+    return "an 'spmd.global' that is no static tensor of its rank and element type";
+  if (!mlirAttributeIsNull(view) && !mlirAttributeIsADenseI64Array(view))
+    return "an 'spmd.view' that is no array of i64";
+  intptr_t nDims = mlirAttributeIsNull(view) ? mlirShapedTypeGetRank(type) : mlirDenseArrayGetNumElements(view);
+  if (!mlirAttributeIsNull(sharding) && !isAxisLists(sharding, nDims))
+    return "an 'spmd.sharding' that is not a list of axis names for each dimension";
+  return NULL;
+}
+
+/// Whether the parts of a view, each over its axes, multiply to the local shape.
+static bool givesLocalShape(const ShardMesh *mesh, MlirType global, MlirType local, MlirAttribute view,
+                            const int32_t *starts, const int32_t *axes) {
+  intptr_t n = mlirDenseArrayGetNumElements(view), at = 0;
+  for (intptr_t d = 0; d < mlirShapedTypeGetRank(global); ++d) {
+    int64_t size = mlirShapedTypeGetDimSize(global, d), product = 1, part = 1;
+    for (bool first = true; at < n && (first || product < size); first = false, ++at) {
+      int64_t whole = mlirDenseI64ArrayGetElement(view, at), devices = 1;
+      for (int32_t a = starts[at]; a < starts[at + 1]; ++a)
+        devices *= mesh->sizes[axes[a]];
+      if (whole < 0 || (whole && product > size / whole) || whole % devices)
+        return false;
+      product *= whole, part *= whole / devices;
+    }
+    if (product != size || part != mlirShapedTypeGetDimSize(local, d))
+      return false;
+  }
+  for (; at < n; ++at)
+    if (mlirDenseI64ArrayGetElement(view, at) != 1 || starts[at] != starts[at + 1])
+      return false;
+  return true;
+}
+
 static MlirLogicalResult describeValue(ShardLowering *lowering, const ShardMesh *mesh,
                                        MlirOperation func, intptr_t position, MlirType local,
                                        AttributeGetter get, const char *indexName, ValueList *list,
@@ -127,15 +197,18 @@ static MlirLogicalResult describeValue(ShardLowering *lowering, const ShardMesh 
   MlirAttribute role = getOr(get(func, position, "spmd.role"), shardAttrString(context, ""));
   MlirAttribute globalAttribute =
       getOr(get(func, position, "spmd.global"), mlirTypeAttrGet(local));
-  MlirType global = mlirTypeAttrGetValue(globalAttribute);
   MlirAttribute view = get(func, position, "spmd.view");
   MlirAttribute sharding = get(func, position, "spmd.sharding");
   MlirAttribute value = get(func, position, "spmd.value");
+  const char *kind = strcmp(indexName, "spmd.arg") ? "result" : "argument";
+  const char *wrong = checkAttributes(index, name, role, globalAttribute, view, sharding, value, local);
+  if (wrong)
+    return shardEmitError(func, "%s %" PRIdPTR " has %s", kind, position, wrong);
+  MlirType global = mlirTypeAttrGetValue(globalAttribute);
   bool isTensor = mlirTypeIsAShaped(global);
   MlirType element = isTensor ? mlirShapedTypeGetElementType(global) : global;
   if (shardElementNumber(element) < 0)
-    return shardEmitError(func, "%s %" PRIdPTR " has an element type without a lowering",
-                          strcmp(indexName, "spmd.arg") ? "result" : "argument", position);
+    return shardEmitError(func, "%s %" PRIdPTR " has an element type without a lowering", kind, position);
   intptr_t rank = isTensor ? mlirShapedTypeGetRank(global) : 0;
   if (mlirAttributeIsNull(view)) {
     int64_t *shape = SHARD_ARENA_ARRAY(lowering->arena, int64_t, rank);
@@ -161,6 +234,9 @@ static MlirLogicalResult describeValue(ShardLowering *lowering, const ShardMesh 
     }
   }
   starts[nDims] = nAxes;
+  if (isTensor && !givesLocalShape(mesh, global, local, view, starts, axes))
+    return shardEmitError(func, "%s %" PRIdPTR ": 'spmd.global' and 'spmd.sharding' do not give its local shape", kind,
+                          position);
   MlirAttribute data = mlirAttributeGetNull();
   bool constant =
       !mlirAttributeIsNull(value) || !mlirAttributeIsNull(get(func, position, "spmd.elided"));

@@ -85,3 +85,50 @@ func.func @main(%x: tensor<4x3xf32>) -> tensor<12x1xf32> {
   %1 = tensor.cast %0 : tensor<?x?xf32> to tensor<12x1xf32>
   return %1 : tensor<12x1xf32>
 }
+
+// -----
+
+// Attributes that a hand changed: a table of shapes that disagree would make a wrong program.
+shard.grid @mesh(shape = 2) {spmd.axes = ["tp"]}
+// expected-error @below {{argument 0: 'spmd.global' and 'spmd.sharding' do not give its local shape}}
+func.func @main(%x: tensor<4x6xf32> {spmd.global = tensor<8x6xf32>, spmd.sharding = [[], ["tp"]]}) -> tensor<4x6xf32> {
+  return %x : tensor<4x6xf32>
+}
+
+// -----
+
+shard.grid @mesh(shape = 2) {spmd.axes = ["tp"]}
+// expected-error @below {{argument 0 has an 'spmd.global' that is no static tensor of its rank and element type}}
+func.func @main(%x: tensor<4xf32> {spmd.global = tensor<8xf64>, spmd.sharding = [["tp"]]}) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+shard.grid @mesh(shape = 2) {spmd.axes = ["tp"]}
+// expected-error @below {{argument 0 has an 'spmd.sharding' that is not a list of axis names for each dimension}}
+func.func @main(%x: tensor<4xf32> {spmd.global = tensor<8xf32>, spmd.sharding = 3}) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @below {{argument 0 has a name or role that is not a string}}
+func.func @main(%x: tensor<4xf32> {spmd.role = 7}) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @below {{argument 0 has an 'spmd.value' of another type}}
+func.func @main(%x: tensor<4xf32> {spmd.value = dense<1.0> : tensor<3xf32>}) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// Accepted: parts of a dimension over an axis each.
+shard.grid @mesh(shape = 2x2) {spmd.axes = ["tp.0", "tp.1"]}
+func.func @main(%x: tensor<6x1xf32> {spmd.global = tensor<24x1xf32>, spmd.sharding = [["tp.0"], ["tp.1"], []], spmd.view = array<i64: 6, 4, 1>}) -> tensor<6x1xf32> {
+  return %x : tensor<6x1xf32>
+}
