@@ -1,5 +1,3 @@
-  if (!mlirShapedTypeHasStaticShape(local))
-    return "no static shape";
 //===- ProgramInfo.c - What an emitted program says of itself ------*- C -*-===//
 // Reads the attributes of L3 (or of an unsharded module: all replicated, one rank) and keeps what
 // shard/Program.h exports as `spmd.program` on the module:
@@ -151,6 +149,8 @@ static const char *checkAttributes(MlirAttribute index, MlirAttribute name, Mlir
   bool isTensor = mlirTypeIsARankedTensor(local);
   if (!isTensor && !mlirTypeIsAMemRef(local))
     return mlirTypeEqual(type, local) ? NULL : "an 'spmd.global' of another type";
+  if (!mlirShapedTypeHasStaticShape(local))
+    return "no static shape";
   if (!mlirTypeIsAShaped(type) || !mlirShapedTypeHasStaticShape(type) ||
       mlirShapedTypeGetRank(type) != mlirShapedTypeGetRank(local) ||
       !mlirTypeEqual(mlirShapedTypeGetElementType(type), mlirShapedTypeGetElementType(local)))
