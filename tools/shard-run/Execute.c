@@ -226,7 +226,9 @@ static void compareRun(void *user, size_t globalBegin, size_t localBegin, size_t
   }
   for (size_t i = 0; i < count; ++i) {
     double magnitude = fabs(elementRead(compare->element, compare->local, localBegin + i));
-    if (isfinite(magnitude) && magnitude > compare->check->maxAbs)
+    if (!isfinite(magnitude))
+      compare->check->notFinite = true;
+    else if (magnitude > compare->check->maxAbs)
       compare->check->maxAbs = magnitude;
   }
 }
@@ -494,7 +496,9 @@ static void createChecks(Run *run) {
     size_t count = globalCount(value);
     for (size_t k = 0; k < count; ++k) {
       double magnitude = fabs(elementRead(value->element, whole, k));
-      if (isfinite(magnitude) && magnitude > check->maxAbs)
+      if (!isfinite(magnitude))
+        check->notFinite = true;
+      else if (magnitude > check->maxAbs)
         check->maxAbs = magnitude;
     }
   }
@@ -512,6 +516,7 @@ static void summarise(Run *run) {
     ResultCheck *check = &out->checks[i];
     for (int64_t r = 0; r < nRanks; ++r) {
       const ResultCheck *other = &run->ranks[r].checks[i];
+      check->notFinite |= other->notFinite;
       if (!check->what && other->maxAbs > check->maxAbs)
         check->maxAbs = other->maxAbs;
       if (other->rank >= 0 && (check->rank < 0 || other->error > check->error))

@@ -39,15 +39,16 @@ static void formatBytes(double bytes, char *text, size_t textSize) {
 static void printCheck(const ShardProgram *program, const ResultCheck *check) {
   const ShardProgramValue *value = findResult(program, check->index);
   char type[256], place[512];
+  const char *notFinite = check->notFinite ? ", some values not finite" : "";
   valuesFormatType(value, type, sizeof type);
   printf("result %" PRId32 " %s", check->index, type);
   if (!check->what) {
-    printf(": largest magnitude %.6g, compared between ranks only\n", check->maxAbs);
+    printf(": largest magnitude %.6g%s, compared between ranks only\n", check->maxAbs, notFinite);
     return;
   }
   printf(" against %s: ", check->what);
   if (check->error == 0) {
-    printf("equal (largest magnitude %.6g)\n", check->maxAbs);
+    printf("equal (largest magnitude %.6g%s)\n", check->maxAbs, notFinite);
     return;
   }
   valuesFormatPlace(value, check->at, place, sizeof place);
@@ -55,9 +56,9 @@ static void printCheck(const ShardProgram *program, const ResultCheck *check) {
     printf("%.17g for %.17g at %s on rank %" PRId64 "\n", check->got, check->expected, place,
            check->rank);
   else
-    printf("error %.3g (bar %.3g, largest magnitude %.6g), %" PRIu64 " ulp, at %s on rank %" PRId64
+    printf("error %.3g (bar %.3g, largest magnitude %.6g%s), %" PRIu64 " ulp, at %s on rank %" PRId64
            "\n",
-           check->error, check->tolerance, check->maxAbs, check->ulp, place, check->rank);
+           check->error, check->tolerance, check->maxAbs, notFinite, check->ulp, place, check->rank);
 }
 
 static void printMismatch(const ShardProgram *program, const Execution *execution,
