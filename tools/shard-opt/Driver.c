@@ -83,11 +83,12 @@ static void keepWarning(Driver *driver, MlirDiagnostic diagnostic) {
 static MlirLogicalResult printDiagnostic(MlirDiagnostic diagnostic, void *user) {
   Driver *driver = user;
   MlirDiagnosticSeverity severity = mlirDiagnosticGetSeverity(diagnostic);
+  // What the user should know stands in the report, quiet or not.
+  if (severity == MlirDiagnosticWarning || severity == MlirDiagnosticRemark)
+    keepWarning(driver, diagnostic);
   if (severity == MlirDiagnosticError ? driver->failed : driver->options->quiet)
     return mlirLogicalResultSuccess();
   driver->failed |= severity == MlirDiagnosticError;
-  if (severity == MlirDiagnosticWarning)
-    keepWarning(driver, diagnostic);
   clearProgress(driver);
   shardDiagnosticFormat(diagnostic, "shard-opt", printPart, stderr);
   return mlirLogicalResultSuccess();

@@ -65,18 +65,15 @@ int64_t shardShardingLocalAtomSize(const ShardMesh *mesh, const ShardAtom *atom,
 MlirType shardShardingLocalType(const ShardMesh *mesh, MlirType type, int32_t nAtoms,
                                 const ShardAtom *atoms, const ShardSharding *sharding) {
   intptr_t rank = mlirShapedTypeGetRank(type);
-  int64_t fixed[16];
-  int64_t *shape = rank <= 16 ? fixed : malloc((size_t)rank * sizeof(int64_t));
-  if (!shape)
-    abort();
+  ShardArena *arena = shardArenaCreate();
+  int64_t *shape = SHARD_ARENA_ARRAY(arena, int64_t, rank ? rank : 1);
   for (intptr_t d = 0; d < rank; ++d)
     shape[d] = mlirShapedTypeGetDimSize(type, d);
   for (int32_t i = 0; i < nAtoms; ++i)
     for (int k = 0; k < sharding->atoms[i].count; ++k)
       shape[atoms[i].dim] /= mesh->sizes[sharding->atoms[i].axis[k]];
   MlirType local = shardTensorWithShape(type, rank, shape);
-  if (shape != fixed)
-    free(shape);
+  shardArenaDestroy(arena);
   return local;
 }
 
@@ -143,10 +140,9 @@ void shardShardingToAttributes(const ShardMesh *mesh, MlirContext context, MlirT
                                MlirAttribute *outView, MlirAttribute *outPartial) {
   intptr_t rank = mlirShapedTypeGetRank(type);
   size_t bound = (size_t)rank + (size_t)nAtoms;
-  MlirAttribute *entries = malloc((bound + 1) * sizeof(MlirAttribute));
-  int64_t *view = malloc((bound + 1) * sizeof(int64_t));
-  if (!entries || !view)
-    abort();
+  ShardArena *arena = shardArenaCreate();
+  MlirAttribute *entries = SHARD_ARENA_ARRAY(arena, MlirAttribute, bound + 1);
+  int64_t *view = SHARD_ARENA_ARRAY(arena, int64_t, bound + 1);
   intptr_t n = 0;
   bool plain = true;
   int32_t begin = 0;
@@ -173,8 +169,7 @@ void shardShardingToAttributes(const ShardMesh *mesh, MlirContext context, MlirT
   }
   *outSharding = mlirArrayAttrGet(context, n, entries);
   *outView = plain ? mlirAttributeGetNull() : shardAttrI64Array(context, n, view);
-  free(entries);
-  free(view);
+  shardArenaDestroy(arena);
 
   MlirAttribute partials[8];
   intptr_t nPartials = 0;

@@ -356,7 +356,7 @@ static MlirLogicalResult runAnnotate(ShardPassRun *run) {
     return shardEmitError(run->op, "expected one public function with a body, as shard-import leaves it");
   a.text = readWhole(a.path, run->arena);
   if (!a.text)
-    return shardEmitError(run->op, "cannot read annotations '%s'", a.path);
+    return shardEmitErrorAt(mlirLocationUnknownGet(run->context), "cannot read annotations '%s'", a.path);
   json_error_t error;
   json_t *root = json_loads(a.text, JSON_REJECT_DUPLICATES, &error);
   if (!root)

@@ -4,9 +4,11 @@
 
 #include "Solve.h"
 
+#include "../Core/Diagnostics.h"
+
 #include <string.h>
 
-enum { FREE = -128 };
+enum { FREE = -128, MAX_SEARCH = 4000000 };
 
 int shardCostCompare(const ShardCost *a, const ShardCost *b) {
   if (a->forbidden != b->forbidden)
@@ -17,6 +19,8 @@ int shardCostCompare(const ShardCost *a, const ShardCost *b) {
     return a->bytes < b->bytes ? -1 : 1;
   if (a->count != b->count)
     return a->count < b->count ? -1 : 1;
+  if (a->memory != b->memory)
+    return a->memory < b->memory ? -1 : 1;
   return 0;
 }
 
@@ -487,6 +491,8 @@ static ShardCost frameCost(const Solver *s, const Frame *frame) {
   for (int32_t v = 0; v < t->nValues; ++v) {
     uint64_t seen = 0;
     int8_t from = instance->states[v];
+    int64_t bytes = s->rules->values[t->first + v].bytes;
+    cost.memory += from >= 0 ? bytes / s->problem->size : bytes;
     for (int32_t u = t->useStart[v]; u < t->useStart[v + 1]; ++u) {
       int8_t to = operandDemand(s, instance, t->uses[u].op, t->uses[u].operand);
       if (seen >> ((to + 2) & 63) & 1)
@@ -501,6 +507,7 @@ static ShardCost frameCost(const Solver *s, const Frame *frame) {
       const ShardCost *inner = &s->instances[instance->callees[o]]->cost;
       cost.forbidden += inner->forbidden, cost.repeated += inner->repeated;
       cost.bytes += inner->bytes, cost.count += inner->count;
+      cost.memory += inner->memory;
     }
     if (rule->contraction && instance->choices[o] == SHARD_CHOICE_NONE)
       for (int32_t p = 0; p < rule->nOperands; ++p) {
@@ -577,7 +584,12 @@ static ShardInstance *solveFunction(Solver *s, int32_t function, const int8_t *a
   for (int32_t o = 0; o < info->nOps; ++o)
     nDecisions += nOptions[o] > 1;
   // Flip one choice at a time while that lowers the cost. Work is bounded on huge flat functions.
-  bool improved = s->problem->search && best.bytes > 0 && nDecisions * info->nOps < 4000000;
+  bool improved = s->problem->search && best.bytes > 0;
+  if (improved && nDecisions * info->nOps >= MAX_SEARCH) {
+    shardEmitRemark(info->func, "%d ops with %d choices between shardings: the first guess is kept",
+                    (int)info->nOps, (int)nDecisions);
+    improved = false;
+  }
   if (improved) { // passing sums on may pay only where several ops do it together
     for (int32_t o = 0; o < info->nOps; ++o)
       for (int32_t k = 0; k < nOptions[o]; ++k)

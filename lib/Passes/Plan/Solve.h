@@ -21,6 +21,7 @@ typedef struct ShardCost {
   int64_t repeated;  // contraction flops done by every rank though they could be split
   int64_t bytes;     // sent by one rank, ring counting
   int64_t count;     // collectives
+  int64_t memory;    // bytes that one rank holds of all values
 } ShardCost;
 int shardCostCompare(const ShardCost *a, const ShardCost *b);
 

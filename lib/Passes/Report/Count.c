@@ -104,15 +104,35 @@ static ShardCountSite *getSite(Counter *counter, int64_t number) {
   return &counter->sites[number];
 }
 
+/// The op as the program's own table names it for this call (each layer has its line); the site's where
+/// the table has no such call.
+static const char *opOfCall(Counter *counter, MlirAttribute row, const ShardCountSite *site, int64_t stage,
+                            int64_t layer) {
+  MlirAttribute calls = rowGet(row, "calls");
+  if (!mlirAttributeIsNull(calls) && mlirAttributeIsAArray(calls) &&
+      site->nCalls < mlirArrayAttrGetNumElements(calls)) {
+    MlirAttribute call = mlirArrayAttrGetElement(calls, site->nCalls);
+    int64_t value = -1;
+    shardAttrGetI64(rowGet(call, "stage"), &value);
+    bool same = value == stage;
+    value = -1;
+    shardAttrGetI64(rowGet(call, "layer"), &value);
+    if (same && value == layer)
+      return copyText(counter->arena, rowGet(call, "op"), site->op);
+  }
+  return layer < 0 ? site->op
+                   : shardArenaFormat(counter->arena, "layer %" PRId64 ": %s", layer, site->op);
+}
+
 static void countCall(Counter *counter, MlirOperation op, int64_t number, int64_t stage,
                       int64_t layer) {
   const char *kind = kindOf(op);
   if (!kind || number < 0 || number > 1 << 24)
     return; // the receiving end of a send
   ShardCountSite *site = getSite(counter, number);
+  MlirAttribute row =
+      number < counter->nSiteRows ? counter->siteRows[number] : (MlirAttribute){NULL};
   if (!site->nCalls) {
-    MlirAttribute row =
-        number < counter->nSiteRows ? counter->siteRows[number] : (MlirAttribute){NULL};
     // A permute that is no rotation is a send; its row knows the difference.
     site->site = number;
     site->kind = copyText(counter->arena, rowGet(row, "kind"), kind);
@@ -127,10 +147,8 @@ static void countCall(Counter *counter, MlirOperation op, int64_t number, int64_
   site->calls =
       shardArenaGrow(counter->arena, site->calls, (size_t)site->nCalls, &site->callCapacity,
                      (size_t)site->nCalls + 1, sizeof(ShardCountCall));
-  site->calls[site->nCalls++] = (ShardCountCall){
-      stage, layer,
-      layer < 0 ? site->op
-                : shardArenaFormat(counter->arena, "layer %" PRId64 ": %s", layer, site->op)};
+  const char *text = opOfCall(counter, row, site, stage, layer);
+  site->calls[site->nCalls++] = (ShardCountCall){stage, layer, text};
 }
 
 //===----------------------------------------------------------------------===//
