@@ -11,6 +11,9 @@
 #include "llvm-c/Target.h"
 
 #include <dlfcn.h>
+#include <elf.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,8 +86,34 @@ static void setError(char **outError, const char *text, const char *path) {
     snprintf(*outError, size, "'%s': %s", path, text);
 }
 
+/// Whether an ELF file ends before what its headers say it holds: dlopen would map the rest and die of SIGBUS.
+static bool isCutShort(const char *path) {
+  FILE *file = fopen(path, "rb");
+  if (!file)
+    return false; // dlopen says why
+  Elf64_Ehdr header;
+  bool cut = false;
+  if (fread(&header, sizeof(header), 1, file) == 1 && !memcmp(header.e_ident, ELFMAG, SELFMAG) &&
+      header.e_ident[EI_CLASS] == ELFCLASS64 && !fseek(file, 0, SEEK_END)) {
+    uint64_t size = (uint64_t)ftell(file);
+    cut = header.e_shoff > size || (uint64_t)header.e_shnum * header.e_shentsize > size - header.e_shoff;
+    for (size_t i = 0; i < header.e_phnum && !cut; ++i) {
+      Elf64_Phdr segment;
+      cut = fseek(file, (long)(header.e_phoff + i * header.e_phentsize), SEEK_SET) != 0 ||
+            fread(&segment, sizeof(segment), 1, file) != 1 || segment.p_offset > size ||
+            segment.p_filesz > size - segment.p_offset;
+    }
+  }
+  fclose(file);
+  return cut;
+}
+
 ShardLoaded *shardLoadShared(const char *path, char **outError) {
   *outError = NULL;
+  if (isCutShort(path)) {
+    setError(outError, "the file is cut short", path);
+    return NULL;
+  }
   // dlopen looks on a search path unless the name holds a slash.
   char *name = malloc(strlen(path) + 3);
   if (!name)
