@@ -42,8 +42,15 @@ static ShardCombiner bodyCombiner(MlirValue yielded, MlirValue accumulator, Mlir
     return SHARD_COMBINER_NONE;
   *outOther = isLeft ? right : left;
   for (size_t i = 0; i < sizeof(combinerTable) / sizeof(combinerTable[0]); ++i)
-    if (shardOpIs(def, combinerTable[i].op))
-      return combinerTable[i].combiner;
+    if (shardOpIs(def, combinerTable[i].op)) {
+      ShardCombiner combiner = combinerTable[i].combiner;
+      MlirType type = mlirValueGetType(yielded);
+      if (mlirTypeIsAInteger(type) && mlirIntegerTypeGetWidth(type) == 1) // a signed i1 is 0 or -1
+        combiner = combiner == SHARD_COMBINER_MAX   ? SHARD_COMBINER_AND
+                   : combiner == SHARD_COMBINER_MIN ? SHARD_COMBINER_OR
+                                                    : combiner;
+      return combiner;
+    }
   return SHARD_COMBINER_NONE;
 }
 
