@@ -88,6 +88,8 @@ static MlirLogicalResult printDiagnostic(MlirDiagnostic diagnostic, void *user) 
     keepWarning(driver, diagnostic);
   if (severity == MlirDiagnosticError ? driver->failed : driver->options->quiet)
     return mlirLogicalResultSuccess();
+  if (severity == MlirDiagnosticRemark && driver->options->outputGiven)
+    return mlirLogicalResultSuccess(); // the screen at the end has it
   driver->failed |= severity == MlirDiagnosticError;
   clearProgress(driver);
   shardDiagnosticFormat(diagnostic, "shard-opt", printPart, stderr);

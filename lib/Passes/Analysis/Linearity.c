@@ -162,8 +162,17 @@ static bool isZeroConstant(MlirValue value) {
     return false;
   if (shardOpIs(def, "arith.constant"))
     return isZeroAttribute(shardOpGetAttribute(def, "value"));
-  if (shardOpIs(def, "linalg.fill") || shardOpIs(def, "tensor.splat"))
+  if (shardOpIs(def, "linalg.fill") || shardOpIs(def, "tensor.splat") || shardOpIs(def, "tensor.expand_shape") ||
+      shardOpIs(def, "tensor.collapse_shape") || shardOpIs(def, "tensor.cast"))
     return isZeroConstant(mlirOperationGetOperand(def, 0));
+  if (shardOpIs(def, "linalg.generic") && mlirOperationGetNumResults(def) == 1) { // a fill in general form
+    MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(def, 0));
+    MlirValue yielded = mlirOperationGetOperand(mlirBlockGetTerminator(body), 0);
+    if (!mlirValueIsABlockArgument(yielded))
+      return isZeroConstant(yielded);
+    intptr_t number = mlirBlockArgumentGetArgNumber(yielded);
+    return number + 1 < mlirOperationGetNumOperands(def) && isZeroConstant(mlirOperationGetOperand(def, number));
+  }
   return false;
 }
 

@@ -102,13 +102,14 @@ static MlirValue sliceTable(Folder *folder, MlirOperation op, MlirValue table,
                                 0);
 }
 
-/// Adds an input read through `map` to a linalg.generic; returns its block argument.
-static MlirValue addInput(Folder *folder, MlirOperation op, MlirValue value, MlirAffineMap map) {
+MlirValue shardGenericAddInput(MlirOperation op, MlirValue value, MlirAffineMap map,
+                               ShardArena *arena) {
+  MlirContext context = mlirOperationGetContext(op);
   intptr_t nOperands = mlirOperationGetNumOperands(op), nResults = mlirOperationGetNumResults(op);
   intptr_t at = nOperands - nResults;
   MlirAttribute maps = shardOpGetAttribute(op, "indexing_maps");
-  MlirValue *operands = SHARD_ARENA_ARRAY(folder->arena, MlirValue, nOperands + 1);
-  MlirAttribute *newMaps = SHARD_ARENA_ARRAY(folder->arena, MlirAttribute, nOperands + 1);
+  MlirValue *operands = SHARD_ARENA_ARRAY(arena, MlirValue, nOperands + 1);
+  MlirAttribute *newMaps = SHARD_ARENA_ARRAY(arena, MlirAttribute, nOperands + 1);
   for (intptr_t i = 0; i <= nOperands; ++i) {
     intptr_t old = i < at ? i : i - 1;
     operands[i] = i == at ? value : mlirOperationGetOperand(op, old);
@@ -116,10 +117,10 @@ static MlirValue addInput(Folder *folder, MlirOperation op, MlirValue value, Mli
   }
   mlirOperationSetOperands(op, nOperands + 1, operands);
   shardOpSetAttribute(op, "indexing_maps",
-                      mlirArrayAttrGet(folder->context, nOperands + 1, newMaps));
+                      mlirArrayAttrGet(context, nOperands + 1, newMaps));
   int32_t segments[2] = {(int32_t)(at + 1), (int32_t)nResults};
   shardOpSetAttribute(op, "operandSegmentSizes",
-                      mlirDenseI32ArrayGet(folder->context, 2, segments));
+                      mlirDenseI32ArrayGet(context, 2, segments));
   return mlirBlockInsertArgument(shardOpBody(op), at,
                                  mlirShapedTypeGetElementType(mlirValueGetType(value)),
                                  mlirOperationGetLocation(op));
@@ -169,7 +170,7 @@ static void foldExtract(Folder *folder, MlirOperation generic, intptr_t nLoops,
                                      : mlirAffineDimExprGet(folder->context, positions[r].loop);
   MlirValue source = sliceTable(folder, generic, table, positions, extents);
   MlirValue argument =
-      addInput(folder, generic, source, mlirAffineMapGet(folder->context, nLoops, 0, rank, exprs));
+      shardGenericAddInput(generic, source, mlirAffineMapGet(folder->context, nLoops, 0, rank, exprs), folder->arena);
   mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(extract, 0), argument);
   mlirOperationDestroy(extract);
 }

@@ -226,6 +226,7 @@ static MlirLogicalResult runImport(ShardPassRun *run) {
   shardImportSimplify(&import);
   shardImportPrune(&import);
   shardImportFoldIndices(&import);
+  shardImportSplitLookups(&import);
   shardImportSplitProjections(&import);
   shardImportPrune(&import);
   return shardImportArguments(&import, options->args);

@@ -60,6 +60,14 @@ void shardImportSplitProjections(const ShardImport *import);
 /// integer constants that count become linalg.index.
 void shardImportFoldIndices(const ShardImport *import);
 
+/// Adds an input read through `map` to a linalg.generic; returns its block argument.
+MlirValue shardGenericAddInput(MlirOperation op, MlirValue value, MlirAffineMap map,
+                               ShardArena *arena);
+
+/// SplitLookups.c: a lookup of a table by data that shares a body with other work becomes an op of
+/// its own, so that a shard of the table is a partial sum of the lookup alone.
+void shardImportSplitLookups(const ShardImport *import);
+
 /// Arguments.c: constants become arguments; names and roles.
 /// `argsPath` may be "".
 MlirLogicalResult shardImportArguments(const ShardImport *import, const char *argsPath);

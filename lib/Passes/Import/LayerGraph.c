@@ -308,6 +308,17 @@ static bool isTensorConstantWithData(MlirOperation op, MlirStringRef name) {
          !(mlirAttributeIsADenseElements(value) && mlirDenseElementsAttrIsSplat(value));
 }
 
+/// A linalg.generic that hands on one scalar, or one constant, and does nothing else.
+static bool isPlainFill(MlirOperation op) {
+  MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
+  MlirOperation first = mlirBlockGetFirstOperation(body);
+  if (!shardOpIs(first, "linalg.yield") || mlirOperationGetNumOperands(first) != 1)
+    return false;
+  MlirValue input = mlirOperationGetOperand(op, 0);
+  return !mlirTypeIsAShaped(mlirValueGetType(input)) ||
+         (mlirValueIsAOpResult(input) && shardOpIs(mlirOpResultGetOwner(input), "arith.constant"));
+}
+
 /// Cheap and made of leaves alone. A chain of elementwise ops over an iota (a rotary table, a
 /// causal mask) is work and no leaf.
 static bool isLeaf(const Builder *b, MlirOperation op, MlirStringRef name) {
@@ -325,7 +336,7 @@ static bool isLeaf(const Builder *b, MlirOperation op, MlirStringRef name) {
   if (isOneOf(name, sizeof leaves / sizeof *leaves, leaves))
     return true;
   if (shardStringIs(name, "linalg.generic")) // an iota, or a fill spelled out
-    return mlirOperationGetNumOperands(op) == mlirOperationGetNumResults(op);
+    return mlirOperationGetNumOperands(op) == mlirOperationGetNumResults(op) || isPlainFill(op);
   if (!startsWith(name, "arith.") && !startsWith(name, "math."))
     return false;
   return !mlirTypeIsAShaped(mlirValueGetType(mlirOperationGetResult(op, 0)));

@@ -34,13 +34,25 @@ static bool isCheapSource(MlirOperation op) {
   }
   if (shardOpIs(op, "linalg.fill"))
     return true;
+  if (shardOpIs(op, "tensor.expand_shape") || shardOpIs(op, "tensor.collapse_shape") ||
+      shardOpIs(op, "tensor.cast")) { // another shape of one
+    MlirValue source = mlirOperationGetOperand(op, 0);
+    return mlirValueIsAOpResult(source) && isCheapSource(mlirOpResultGetOwner(source));
+  }
   if (!shardOpIs(op, "linalg.generic") || mlirOperationGetNumResults(op) != 1)
     return false;
-  // An iota: no tensor input, and the body reads neither its init nor a captured tensor.
-  if (mlirOperationGetNumOperands(op) != 1)
-    return false;
+  // An iota or a fill in general form: no tensor input but splat constants, and the body reads neither
+  // its init nor a captured tensor.
+  intptr_t nInputs = mlirOperationGetNumOperands(op) - 1;
+  for (intptr_t i = 0; i < nInputs; ++i) {
+    MlirValue input = mlirOperationGetOperand(op, i);
+    if (mlirTypeIsARankedTensor(mlirValueGetType(input)) &&
+        !(mlirValueIsAOpResult(input) && shardOpIs(mlirOpResultGetOwner(input), "arith.constant") &&
+          isCheapSource(mlirOpResultGetOwner(input))))
+      return false;
+  }
   MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
-  if (!mlirOpOperandIsNull(mlirValueGetFirstUse(mlirBlockGetArgument(body, 0))))
+  if (!mlirOpOperandIsNull(mlirValueGetFirstUse(mlirBlockGetArgument(body, nInputs))))
     return false;
   for (MlirOperation inner = mlirBlockGetFirstOperation(body); inner.ptr;
        inner = mlirOperationGetNextInBlock(inner))

@@ -127,6 +127,32 @@ typedef struct Evaluation {
   uint8_t *gathered;       // [entry arguments] weights that would have to be gathered
 } Evaluation;
 
+static bool hasFactor(const ShardRules *rules, const ShardPort *port, int32_t factor) {
+  for (int32_t a = 0; a < rules->values[port->value].nAtoms; ++a)
+    if (port->factors[a] == factor)
+      return true;
+  return false;
+}
+
+/// Is an operand of a product a weight that brings a dimension of its own (columns) to the result? A
+/// bias that fusion moved into a product of activations is none.
+static bool bringsColumns(const ShardModel *model, const ShardOpRule *rule, int32_t operand) {
+  const ShardRules *rules = model->rules;
+  if (!model->weight[rule->operands[operand].value])
+    return false;
+  for (int32_t f = 0; f < rule->nFactors; ++f) {
+    if (rule->factors[f].kind == SHARD_FACTOR_REDUCTION || !hasFactor(rules, &rule->operands[operand], f))
+      continue;
+    bool shared = false;
+    for (int32_t p = 0; p < rule->nOperands; ++p)
+      shared |= !model->weight[rule->operands[p].value] && !rule->operands[p].init &&
+                hasFactor(rules, &rule->operands[p], f);
+    if (!shared)
+      return true;
+  }
+  return false;
+}
+
 /// On how many sub-axes a product of activations is split.
 typedef struct SplitCount {
   int32_t total, last;
@@ -142,7 +168,7 @@ static void countSplits(const ShardModel *model, const ShardAxisSolution *soluti
       const ShardOpRule *rule = &info->ops[o];
       bool weight = !rule->contraction;
       for (int32_t p = 0; p < rule->nOperands; ++p)
-        weight |= model->weight[rule->operands[p].value];
+        weight |= bringsColumns(model, rule, p);
       if (weight)
         continue;
       SplitCount *count = &splits[instance->function][o];
@@ -326,11 +352,10 @@ static bool countsExperts(const ShardModel *model, int32_t klass) {
         bool inWeight = false, inOther = false;
         for (int32_t p = 0; p < rule->nOperands; ++p) {
           const ShardPort *port = &rule->operands[p];
-          bool here = false;
-          for (int32_t a = 0; a < rules->values[port->value].nAtoms; ++a)
-            here |= port->factors[a] == k;
-          if (here && !port->init)
-            *(model->weight[port->value] ? &inWeight : &inOther) = true;
+          if (port->init || !hasFactor(rules, port, k))
+            continue;
+          inWeight |= bringsColumns(model, rule, p);
+          inOther |= !model->weight[port->value];
         }
         if (inWeight && inOther)
           return true;
