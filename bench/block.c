@@ -1,9 +1,9 @@
 //===- block.c - A Transformer block against its contractions -----*- C -*-===//
 // bench-block PROGRAM.so ROUNDS [D HEADS FF SEQUENCE]
-// Runs the first stage of PROGRAM on one rank, and the contractions of one Llama block of those sizes
-// (default 512 8 1408 256, batch 1, f32) in OpenBLAS on one thread: q, k, v, o, gate, up, down,
-// scores and values of each head. The two alternate; prints the minimum of each and their ratio.
-// The weights are [out, in], as the model has them. OPENBLAS_CORETYPE should be unset.
+// Runs the first stage of PROGRAM on one rank, and the contractions of one Llama block of those
+// sizes (default 512 8 1408 256, batch 1, f32) in OpenBLAS on one thread: q, k, v, o, gate, up,
+// down, scores and values of each head. The two alternate; prints the minimum of each and their
+// ratio. The weights are [out, in], as the model has them. OPENBLAS_CORETYPE should be unset.
 //===----------------------------------------------------------------------===//
 #define _GNU_SOURCE
 #include "shard/Program.h"
@@ -115,10 +115,8 @@ static size_t bytesOf(const ShardProgramValue *value) {
 int main(int argc, char **argv) {
   if (argc != 3 && argc != 7)
     fail("usage: bench-block PROGRAM.so ROUNDS [D HEADS FF SEQUENCE]");
-  Job job = {.rounds = atoi(argv[2]),
-             .sizes = {512, 8, 1408, 256},
-             .block = INFINITY,
-             .blas = INFINITY};
+  Job job = {
+      .rounds = atoi(argv[2]), .sizes = {512, 8, 1408, 256}, .block = INFINITY, .blas = INFINITY};
   if (argc == 7)
     job.sizes = (Sizes){atoi(argv[3]), atoi(argv[4]), atoi(argv[5]), atoi(argv[6])};
   void *library = dlopen(argv[1], RTLD_NOW);

@@ -27,16 +27,16 @@ typedef struct ShardProgramSharding {
 
 /// An argument or a result of the original function, and its part on each device.
 typedef struct ShardProgramValue {
-  int32_t index;             // of the original function's argument or result
-  const char *name;          // from the model; "" if it has none
-  const char *role;          // weight, input, target, state; "" for results
+  int32_t index;    // of the original function's argument or result
+  const char *name; // from the model; "" if it has none
+  const char *role; // weight, input, target, state; "" for results
   ShardRtElement element;
-  int32_t rank;              // dimensions
+  int32_t rank;               // dimensions
   const int64_t *globalShape; // [rank]
   const int64_t *localShape;  // [rank]
   ShardProgramSharding sharding;
-  const void *data;          // whole value when it is a constant of the program, else NULL; row-major
-  int32_t constant;          // 1: a constant of the program; without `data` its values were elided
+  const void *data; // whole value when it is a constant of the program, else NULL; row-major
+  int32_t constant; // 1: a constant of the program; without `data` its values were elided
 } ShardProgramValue;
 
 /// A collective or send of the program, for messages.
@@ -54,7 +54,8 @@ typedef struct ShardProgramStage {
   /// Bytes of workspace that `run` needs. `dims` NULL: the model has no dynamic extent.
   size_t (*workspaceBytes)(const int64_t *dims);
   /// Runs the stage on this rank. args, results: dense row-major local buffers, 64-byte aligned,
-  /// owned by the caller; so is `workspace`. Returns a ShardRtStatus. Every rank calls it once a step.
+  /// owned by the caller; so is `workspace`. Returns a ShardRtStatus. Every rank calls it once a
+  /// step.
   int (*run)(ShardRtContext *context, const int64_t *dims, void *const *args, void *const *results,
              void *workspace);
 } ShardProgramStage;

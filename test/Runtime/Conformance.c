@@ -109,7 +109,7 @@ static Value load(ShardRtElement element, const void *from) {
     value.bits = *(const uint8_t *)from;
     break;
   case SHARD_RT_I8:
-    value.bits = (uint64_t)(int64_t) * (const int8_t *)from;
+    value.bits = (uint64_t)(int64_t)*(const int8_t *)from;
     break;
   case SHARD_RT_I16: {
     int16_t x;

@@ -17,10 +17,10 @@ typedef struct Reference {
 
 /// One comparison of one result, the worst over ranks and iterations.
 typedef struct ResultCheck {
-  int32_t index;           // of the original result
-  const char *what;        // compared with; null: only replicas
-  double maxAbs;           // largest finite magnitude of the reference (or of the result)
-  bool notFinite; // some value of the reference is an infinity or NaN; maxAbs leaves those out
+  int32_t index;    // of the original result
+  const char *what; // compared with; null: only replicas
+  double maxAbs;    // largest finite magnitude of the reference (or of the result)
+  bool notFinite;   // some value of the reference is an infinity or NaN; maxAbs leaves those out
   double error, tolerance; // largest difference / maxAbs; infinite for a stray NaN
   uint64_t ulp;            // at the place of the largest difference
   int64_t rank;            // that has it

@@ -96,7 +96,7 @@ typedef struct Graph {
   struct Leaf {
     MlirOperation op;
     size_t traced;
-  } * leaves;
+  } *leaves;
   size_t nLeaves, leafCapacity;
   PointerTable leafOps; // op -> 1
 } Graph;

@@ -56,9 +56,10 @@ static void printCheck(const ShardProgram *program, const ResultCheck *check) {
     printf("%.17g for %.17g at %s on rank %" PRId64 "\n", check->got, check->expected, place,
            check->rank);
   else
-    printf("error %.3g (bar %.3g, largest magnitude %.6g%s), %" PRIu64 " ulp, at %s on rank %" PRId64
-           "\n",
-           check->error, check->tolerance, check->maxAbs, notFinite, check->ulp, place, check->rank);
+    printf("error %.3g (bar %.3g, largest magnitude %.6g%s), %" PRIu64
+           " ulp, at %s on rank %" PRId64 "\n",
+           check->error, check->tolerance, check->maxAbs, notFinite, check->ulp, place,
+           check->rank);
 }
 
 static void printMismatch(const ShardProgram *program, const Execution *execution,

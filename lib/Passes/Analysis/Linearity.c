@@ -12,12 +12,12 @@ static const struct {
   const char *op;
   ShardCombiner combiner;
 } combinerTable[] = {
-    {"arith.addf", SHARD_COMBINER_SUM},      {"arith.addi", SHARD_COMBINER_SUM},
-    {"arith.maximumf", SHARD_COMBINER_MAX},  {"arith.maxnumf", SHARD_COMBINER_MAX},
-    {"arith.maxsi", SHARD_COMBINER_MAX},     {"arith.minimumf", SHARD_COMBINER_MIN},
-    {"arith.minnumf", SHARD_COMBINER_MIN},   {"arith.minsi", SHARD_COMBINER_MIN},
-    {"arith.mulf", SHARD_COMBINER_PRODUCT},  {"arith.muli", SHARD_COMBINER_PRODUCT},
-    {"arith.andi", SHARD_COMBINER_AND},      {"arith.ori", SHARD_COMBINER_OR},
+    {"arith.addf", SHARD_COMBINER_SUM},     {"arith.addi", SHARD_COMBINER_SUM},
+    {"arith.maximumf", SHARD_COMBINER_MAX}, {"arith.maxnumf", SHARD_COMBINER_MAX},
+    {"arith.maxsi", SHARD_COMBINER_MAX},    {"arith.minimumf", SHARD_COMBINER_MIN},
+    {"arith.minnumf", SHARD_COMBINER_MIN},  {"arith.minsi", SHARD_COMBINER_MIN},
+    {"arith.mulf", SHARD_COMBINER_PRODUCT}, {"arith.muli", SHARD_COMBINER_PRODUCT},
+    {"arith.andi", SHARD_COMBINER_AND},     {"arith.ori", SHARD_COMBINER_OR},
 };
 
 static bool sameValue(MlirValue a, MlirValue b) { return mlirValueEqual(a, b); }
@@ -58,8 +58,8 @@ static ShardCombiner bodyCombiner(MlirValue yielded, MlirValue accumulator, Mlir
 /// term, 2 anything else. `zero` values count as any degree.
 typedef struct DegreeQuery {
   MlirBlock body;
-  uint32_t variables;    // bit per block argument
-  MlirValue accumulator; // counts as zero; null if none
+  uint32_t variables;                 // bit per block argument
+  MlirValue accumulator;              // counts as zero; null if none
   const ShardPortShape *extracts[32]; // captured tensors that are variables
   int32_t nExtracts;
 } DegreeQuery;
@@ -93,14 +93,15 @@ static int degreeOf(const DegreeQuery *q, MlirValue value, int depth) {
   }
   if (highest == 0)
     return 0;
-  if (shardOpIs(def, "arith.addf") || shardOpIs(def, "arith.subf") || shardOpIs(def, "arith.addi") ||
-      shardOpIs(def, "arith.subi"))
+  if (shardOpIs(def, "arith.addf") || shardOpIs(def, "arith.subf") ||
+      shardOpIs(def, "arith.addi") || shardOpIs(def, "arith.subi"))
     return degrees[0] == 1 && degrees[1] == 1 ? 1 : 2;
   if (shardOpIs(def, "arith.mulf") || shardOpIs(def, "arith.muli"))
     return degrees[0] + degrees[1] == 1 ? 1 : 2;
   if (shardOpIs(def, "arith.divf"))
     return degrees[0] == 1 && degrees[1] == 0 ? 1 : 2;
-  if (shardOpIs(def, "arith.negf") || shardOpIs(def, "arith.truncf") || shardOpIs(def, "arith.extf"))
+  if (shardOpIs(def, "arith.negf") || shardOpIs(def, "arith.truncf") ||
+      shardOpIs(def, "arith.extf"))
     return degrees[0];
   if (shardOpIs(def, "arith.select"))
     return degrees[0] == 0 && degrees[1] == 1 && degrees[2] == 1 ? 1 : 2;
@@ -162,16 +163,19 @@ static bool isZeroConstant(MlirValue value) {
     return false;
   if (shardOpIs(def, "arith.constant"))
     return isZeroAttribute(shardOpGetAttribute(def, "value"));
-  if (shardOpIs(def, "linalg.fill") || shardOpIs(def, "tensor.splat") || shardOpIs(def, "tensor.expand_shape") ||
-      shardOpIs(def, "tensor.collapse_shape") || shardOpIs(def, "tensor.cast"))
+  if (shardOpIs(def, "linalg.fill") || shardOpIs(def, "tensor.splat") ||
+      shardOpIs(def, "tensor.expand_shape") || shardOpIs(def, "tensor.collapse_shape") ||
+      shardOpIs(def, "tensor.cast"))
     return isZeroConstant(mlirOperationGetOperand(def, 0));
-  if (shardOpIs(def, "linalg.generic") && mlirOperationGetNumResults(def) == 1) { // a fill in general form
+  if (shardOpIs(def, "linalg.generic") &&
+      mlirOperationGetNumResults(def) == 1) { // a fill in general form
     MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(def, 0));
     MlirValue yielded = mlirOperationGetOperand(mlirBlockGetTerminator(body), 0);
     if (!mlirValueIsABlockArgument(yielded))
       return isZeroConstant(yielded);
     intptr_t number = mlirBlockArgumentGetArgNumber(yielded);
-    return number + 1 < mlirOperationGetNumOperands(def) && isZeroConstant(mlirOperationGetOperand(def, number));
+    return number + 1 < mlirOperationGetNumOperands(def) &&
+           isZeroConstant(mlirOperationGetOperand(def, number));
   }
   return false;
 }
@@ -271,7 +275,8 @@ void shardRuleAnalyseBody(ShardRuleBuilder *b, const ShardOpShape *shape, ShardO
   uint32_t initMask = 0;
   if (sum)
     for (int32_t i = 0; i < rule->nOperands; ++i)
-      if (rule->operands[i].init && !isZeroConstant(b->rules->values[rule->operands[i].value].value))
+      if (rule->operands[i].init &&
+          !isZeroConstant(b->rules->values[rule->operands[i].value].value))
         initMask |= 1u << i;
   for (uint32_t subset = 1; subset < 1u << nCandidates; ++subset) {
     DegreeQuery query = {.body = body, .accumulator = accumulator};

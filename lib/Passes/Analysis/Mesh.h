@@ -12,8 +12,8 @@
 
 #define SHARD_MAX_AXES 16
 
-/// Grid dimensions in the order pp, dp, ep, sp, tp, major first; degree 1 is left out (one device is
-/// shape 1, axis "tp"). "tp" split in sub-axes appears as "tp.0", "tp.1" (FORMATS, Mesh).
+/// Grid dimensions in the order pp, dp, ep, sp, tp, major first; degree 1 is left out (one device
+/// is shape 1, axis "tp"). "tp" split in sub-axes appears as "tp.0", "tp.1" (FORMATS, Mesh).
 typedef struct ShardMesh {
   int32_t nAxes;
   const char *names[SHARD_MAX_AXES];

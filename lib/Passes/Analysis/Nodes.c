@@ -36,7 +36,8 @@ int32_t shardNodeProduct(ShardRuleBuilder *b, int32_t n, const int32_t *ids) {
   return id;
 }
 
-void shardNodeAppendLeaves(ShardRuleBuilder *b, int32_t id, int32_t **list, int32_t *n, size_t *capacity) {
+void shardNodeAppendLeaves(ShardRuleBuilder *b, int32_t id, int32_t **list, int32_t *n,
+                           size_t *capacity) {
   id = shardNodeFind(b, id);
   if (b->nodes[id].size == 1)
     return;

@@ -31,7 +31,9 @@ static void describeConcat(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *
 #define ELEMENTWISE_SUMMARY "one parallel factor a dimension"
 
 static const ShardOpEntry opTable[] = {
-    {"linalg.generic", LINALG_SUMMARY "; tensor.extract by linalg.index follows the loop, by data is a gather", SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.generic",
+     LINALG_SUMMARY "; tensor.extract by linalg.index follows the loop, by data is a gather",
+     SHARD_OP_COMPUTE, describeLinalg},
     {"linalg.matmul", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
     {"linalg.batch_matmul", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
     {"linalg.matvec", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
@@ -69,29 +71,62 @@ static const ShardOpEntry opTable[] = {
     {"linalg.erf", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
     {"linalg.select", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
     {"linalg.powf", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg},
-    {"linalg.conv_1d_ncw_fcw", LINALG_SUMMARY "; a window d0*s+d1 is a product when it tiles, else whole", SHARD_OP_COMPUTE, describeLinalg},
-    {"linalg.conv_1d_nwc_wcf", LINALG_SUMMARY "; a window d0*s+d1 is a product when it tiles, else whole", SHARD_OP_COMPUTE, describeLinalg},
-    {"linalg.conv_2d_nchw_fchw", LINALG_SUMMARY "; a window d0*s+d1 is a product when it tiles, else whole", SHARD_OP_COMPUTE, describeLinalg},
-    {"linalg.conv_2d_nhwc_hwcf", LINALG_SUMMARY "; a window d0*s+d1 is a product when it tiles, else whole", SHARD_OP_COMPUTE, describeLinalg},
-    {"linalg.conv_2d_nhwc_fhwc", LINALG_SUMMARY "; a window d0*s+d1 is a product when it tiles, else whole", SHARD_OP_COMPUTE, describeLinalg},
-    {"linalg.depthwise_conv_2d_nhwc_hwc", LINALG_SUMMARY "; a window d0*s+d1 is a product when it tiles, else whole", SHARD_OP_COMPUTE, describeLinalg},
-    {"linalg.depthwise_conv_2d_nhwc_hwcm", LINALG_SUMMARY "; a window d0*s+d1 is a product when it tiles, else whole", SHARD_OP_COMPUTE, describeLinalg},
-    {"linalg.pooling_nhwc_sum", LINALG_SUMMARY "; a window d0*s+d1 is a product when it tiles, else whole", SHARD_OP_COMPUTE, describeLinalg},
-    {"linalg.pooling_nhwc_max", LINALG_SUMMARY "; a window d0*s+d1 is a product when it tiles, else whole", SHARD_OP_COMPUTE, describeLinalg},
-    {"linalg.pooling_nchw_sum", LINALG_SUMMARY "; a window d0*s+d1 is a product when it tiles, else whole", SHARD_OP_COMPUTE, describeLinalg},
-    {"linalg.pooling_nchw_max", LINALG_SUMMARY "; a window d0*s+d1 is a product when it tiles, else whole", SHARD_OP_COMPUTE, describeLinalg},
+    {"linalg.conv_1d_ncw_fcw",
+     LINALG_SUMMARY "; a window d0*s+d1 is a product when it tiles, else whole", SHARD_OP_COMPUTE,
+     describeLinalg},
+    {"linalg.conv_1d_nwc_wcf",
+     LINALG_SUMMARY "; a window d0*s+d1 is a product when it tiles, else whole", SHARD_OP_COMPUTE,
+     describeLinalg},
+    {"linalg.conv_2d_nchw_fchw",
+     LINALG_SUMMARY "; a window d0*s+d1 is a product when it tiles, else whole", SHARD_OP_COMPUTE,
+     describeLinalg},
+    {"linalg.conv_2d_nhwc_hwcf",
+     LINALG_SUMMARY "; a window d0*s+d1 is a product when it tiles, else whole", SHARD_OP_COMPUTE,
+     describeLinalg},
+    {"linalg.conv_2d_nhwc_fhwc",
+     LINALG_SUMMARY "; a window d0*s+d1 is a product when it tiles, else whole", SHARD_OP_COMPUTE,
+     describeLinalg},
+    {"linalg.depthwise_conv_2d_nhwc_hwc",
+     LINALG_SUMMARY "; a window d0*s+d1 is a product when it tiles, else whole", SHARD_OP_COMPUTE,
+     describeLinalg},
+    {"linalg.depthwise_conv_2d_nhwc_hwcm",
+     LINALG_SUMMARY "; a window d0*s+d1 is a product when it tiles, else whole", SHARD_OP_COMPUTE,
+     describeLinalg},
+    {"linalg.pooling_nhwc_sum",
+     LINALG_SUMMARY "; a window d0*s+d1 is a product when it tiles, else whole", SHARD_OP_COMPUTE,
+     describeLinalg},
+    {"linalg.pooling_nhwc_max",
+     LINALG_SUMMARY "; a window d0*s+d1 is a product when it tiles, else whole", SHARD_OP_COMPUTE,
+     describeLinalg},
+    {"linalg.pooling_nchw_sum",
+     LINALG_SUMMARY "; a window d0*s+d1 is a product when it tiles, else whole", SHARD_OP_COMPUTE,
+     describeLinalg},
+    {"linalg.pooling_nchw_max",
+     LINALG_SUMMARY "; a window d0*s+d1 is a product when it tiles, else whole", SHARD_OP_COMPUTE,
+     describeLinalg},
     {"tensor.empty", ELEMENTWISE_SUMMARY, SHARD_OP_COMPUTE, describeSource},
     {"tensor.splat", ELEMENTWISE_SUMMARY, SHARD_OP_COMPUTE, describeSource},
-    {"arith.constant", "splat: one parallel factor a dimension; other values: whole", SHARD_OP_COMPUTE, describeConstant},
+    {"arith.constant", "splat: one parallel factor a dimension; other values: whole",
+     SHARD_OP_COMPUTE, describeConstant},
     {"tensor.cast", ELEMENTWISE_SUMMARY, SHARD_OP_COMPUTE, describeElementwise},
-    {"tensor.expand_shape", "each operand dimension is the product of its group", SHARD_OP_RESHAPE, describeReshape},
-    {"tensor.collapse_shape", "each result dimension is the product of its group", SHARD_OP_RESHAPE, describeReshape},
-    {"tensor.extract_slice", "whole dimensions parallel; a tile of equal tiles is a window on its minor factor; else whole", SHARD_OP_SLICE, describeExtractSlice},
-    {"tensor.insert_slice", "as tensor.extract_slice, with the destination along", SHARD_OP_SLICE, describeInsertSlice},
-    {"tensor.pad", "dimensions without padding parallel, padded ones whole", SHARD_OP_SLICE, describePad},
-    {"tensor.concat", "other dimensions parallel; the joined one is [pieces, piece] when pieces are equal, else whole", SHARD_OP_SLICE, describeConcat},
+    {"tensor.expand_shape", "each operand dimension is the product of its group", SHARD_OP_RESHAPE,
+     describeReshape},
+    {"tensor.collapse_shape", "each result dimension is the product of its group", SHARD_OP_RESHAPE,
+     describeReshape},
+    {"tensor.extract_slice",
+     "whole dimensions parallel; a tile of equal tiles is a window on its minor factor; else whole",
+     SHARD_OP_SLICE, describeExtractSlice},
+    {"tensor.insert_slice", "as tensor.extract_slice, with the destination along", SHARD_OP_SLICE,
+     describeInsertSlice},
+    {"tensor.pad", "dimensions without padding parallel, padded ones whole", SHARD_OP_SLICE,
+     describePad},
+    {"tensor.concat",
+     "other dimensions parallel; the joined one is [pieces, piece] when pieces are equal, else "
+     "whole",
+     SHARD_OP_SLICE, describeConcat},
     {"func.call", "the callee's own factors", SHARD_OP_CALL, shardRuleDescribeWhole},
-    {"func.return", "no factor: results are resharded to what the caller wants", SHARD_OP_RETURN, shardRuleDescribeWhole},
+    {"func.return", "no factor: results are resharded to what the caller wants", SHARD_OP_RETURN,
+     shardRuleDescribeWhole},
 };
 
 // arith and math ops on tensors share one row.
@@ -121,7 +156,8 @@ const ShardOpEntry *shardOpEntryFind(MlirStringRef name) {
 // Describing ops
 //===----------------------------------------------------------------------===//
 
-static int32_t addLoop(ShardRuleBuilder *b, ShardOpShape *shape, int64_t size, bool whole, bool real) {
+static int32_t addLoop(ShardRuleBuilder *b, ShardOpShape *shape, int64_t size, bool whole,
+                       bool real) {
   assert(shape->nLoops < SHARD_MAX_LOOPS);
   shape->loops[shape->nLoops] =
       (ShardLoop){.size = size, .node = shardNodeCreate(b, size), .whole = whole, .real = real};
@@ -139,8 +175,8 @@ static ShardDimExpr dimProduct(ShardRuleBuilder *b, int32_t n, const int32_t *lo
 
 static ShardDimExpr dimLoop(ShardRuleBuilder *b, int32_t loop) { return dimProduct(b, 1, &loop); }
 
-static ShardPortShape *addPort(ShardRuleBuilder *b, ShardOpShape *shape, bool result, MlirValue value,
-                          int32_t operandIndex, MlirOperation user) {
+static ShardPortShape *addPort(ShardRuleBuilder *b, ShardOpShape *shape, bool result,
+                               MlirValue value, int32_t operandIndex, MlirOperation user) {
   ShardPortShape **list = result ? &shape->results : &shape->operands;
   int32_t *n = result ? &shape->nResults : &shape->nOperands;
   if ((*n & (*n - 1)) == 0) { // grows at powers of two
@@ -158,7 +194,6 @@ static ShardPortShape *addPort(ShardRuleBuilder *b, ShardOpShape *shape, bool re
   return port;
 }
 
-
 static void addAllPorts(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape) {
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); ++i)
     if (isTensor(mlirOperationGetOperand(op, i)))
@@ -169,7 +204,8 @@ static void addAllPorts(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *sha
 }
 
 /// Tensors of the function that ops nested in `op` use.
-static void addCaptures(ShardRuleBuilder *b, MlirOperation op, MlirRegion region, ShardOpShape *shape) {
+static void addCaptures(ShardRuleBuilder *b, MlirOperation op, MlirRegion region,
+                        ShardOpShape *shape) {
   for (MlirBlock block = mlirRegionGetFirstBlock(region); block.ptr;
        block = mlirBlockGetNextInRegion(block))
     for (MlirOperation inner = mlirBlockGetFirstOperation(block); inner.ptr;
@@ -190,7 +226,6 @@ void shardRuleDescribeWhole(ShardRuleBuilder *b, MlirOperation op, ShardOpShape 
     addCaptures(b, op, mlirOperationGetRegion(op, r), shape);
 }
 
-
 /// The loop that a body's index value runs along (`linalg.index k` through casts), or -1.
 static int32_t indexLoop(MlirValue value) {
   for (;;) {
@@ -208,7 +243,8 @@ static int32_t indexLoop(MlirValue value) {
   }
 }
 
-static void describeExtracts(ShardRuleBuilder *b, MlirBlock body, ShardOpShape *shape, int32_t nLoops) {
+static void describeExtracts(ShardRuleBuilder *b, MlirBlock body, ShardOpShape *shape,
+                             int32_t nLoops) {
   for (MlirOperation inner = mlirBlockGetFirstOperation(body); inner.ptr;
        inner = mlirOperationGetNextInBlock(inner)) {
     if (!shardOpIs(inner, "tensor.extract")) {
@@ -245,15 +281,17 @@ static void keepLoopsWhole(ShardOpShape *shape, MlirAffineExpr expr) {
   }
 }
 
-/// d0, or d0 floordiv c, or d0 * s + d1 that tiles; whole otherwise (the caller keeps the loops whole).
-static ShardDimExpr describeMapResult(ShardRuleBuilder *b, ShardOpShape *shape, MlirAffineExpr expr, int64_t size,
-                                      bool mapsInAttribute) {
+/// d0, or d0 floordiv c, or d0 * s + d1 that tiles; whole otherwise (the caller keeps the loops
+/// whole).
+static ShardDimExpr describeMapResult(ShardRuleBuilder *b, ShardOpShape *shape, MlirAffineExpr expr,
+                                      int64_t size, bool mapsInAttribute) {
   if (mlirAffineExprIsADim(expr)) {
     int32_t loop = (int32_t)mlirAffineDimExprGetPosition(expr);
     return shape->loops[loop].size == size ? dimLoop(b, loop) : dimWhole();
   }
   if (mlirAffineExprIsAFloorDiv(expr)) {
-    MlirAffineExpr dim = mlirAffineBinaryOpExprGetLHS(expr), by = mlirAffineBinaryOpExprGetRHS(expr);
+    MlirAffineExpr dim = mlirAffineBinaryOpExprGetLHS(expr),
+                   by = mlirAffineBinaryOpExprGetRHS(expr);
     if (mlirAffineExprIsADim(dim) && mlirAffineExprIsAConstant(by)) {
       int32_t loop = (int32_t)mlirAffineDimExprGetPosition(dim);
       int64_t part = mlirAffineConstantExprGetValue(by);
@@ -333,10 +371,12 @@ static void describeLinalg(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *
   for (intptr_t i = 0; i < nOperands + nInits; ++i) {
     bool result = i >= nOperands;
     intptr_t mapIndex = result ? i - nInits : i;
-    MlirValue value = result ? mlirOperationGetResult(op, i - nOperands) : mlirOperationGetOperand(op, i);
+    MlirValue value =
+        result ? mlirOperationGetResult(op, i - nOperands) : mlirOperationGetOperand(op, i);
     if (!isTensor(value))
       continue;
-    ShardPortShape *port = addPort(b, shape, result, value, (int32_t)(result ? i - nOperands : i), op);
+    ShardPortShape *port =
+        addPort(b, shape, result, value, (int32_t)(result ? i - nOperands : i), op);
     port->init = !result && i >= nOperands - nInits;
     MlirAffineMap map = mlirAffineMapAttrGetValue(mlirArrayAttrGetElement(maps, mapIndex));
     for (intptr_t d = 0; d < rankOf(value); ++d) {
@@ -359,7 +399,8 @@ static void describeElementwise(ShardRuleBuilder *b, MlirOperation op, ShardOpSh
   for (intptr_t d = 0; d < rankOf(result); ++d)
     addLoop(b, shape, sizeOf(result, d), false, false);
   for (int32_t i = 0; i < shape->nOperands + shape->nResults; ++i) {
-    ShardPortShape *port = i < shape->nOperands ? &shape->operands[i] : &shape->results[i - shape->nOperands];
+    ShardPortShape *port =
+        i < shape->nOperands ? &shape->operands[i] : &shape->results[i - shape->nOperands];
     if (rankOf(port->value) != rankOf(result))
       continue;
     for (intptr_t d = 0; d < rankOf(result); ++d)
@@ -410,8 +451,8 @@ static bool readI64Array(MlirOperation op, const char *name, intptr_t rank, int6
 
 /// A window [offset, offset + size) of a dimension of `full` steps: a whole dimension, one of equal
 /// tiles ([tile number, step in tile]), or something else. `loop` runs over the window.
-static ShardDimExpr windowDim(ShardRuleBuilder *b, ShardOpShape *shape, int64_t full, int64_t offset, int64_t size,
-                         int64_t stride, int32_t loop) {
+static ShardDimExpr windowDim(ShardRuleBuilder *b, ShardOpShape *shape, int64_t full,
+                              int64_t offset, int64_t size, int64_t stride, int32_t loop) {
   if (size == full && offset == 0 && stride == 1)
     return dimLoop(b, loop);
   if (stride == 1 && size > 1 && offset >= 0 && offset % size == 0 && full % size == 0) {
@@ -426,7 +467,8 @@ static bool matchReduced(MlirValue reduced, intptr_t rank, const int64_t *sizes,
   intptr_t next = 0, reducedRank = (intptr_t)rankOf(reduced);
   for (intptr_t d = 0; d < rank; ++d) {
     intptr_t left = rank - d, needed = reducedRank - next;
-    if (next < reducedRank && sizeOf(reduced, next) == sizes[d] && (sizes[d] != 1 || needed >= left))
+    if (next < reducedRank && sizeOf(reduced, next) == sizes[d] &&
+        (sizes[d] != 1 || needed >= left))
       out[d] = (int32_t)next++;
     else if (sizes[d] == 1)
       out[d] = -1;
@@ -436,8 +478,8 @@ static bool matchReduced(MlirValue reduced, intptr_t rank, const int64_t *sizes,
   return next == reducedRank;
 }
 
-/// Do other slices cut this dimension in pieces of another size? Then no one tiling is right for all, and
-/// tying the pieces to it would tie what they mean to each other.
+/// Do other slices cut this dimension in pieces of another size? Then no one tiling is right for
+/// all, and tying the pieces to it would tie what they mean to each other.
 static bool isCutOtherwise(MlirValue source, intptr_t dim, int64_t size) {
   for (MlirOpOperand use = mlirValueGetFirstUse(source); !mlirOpOperandIsNull(use);
        use = mlirOpOperandGetNextUse(use)) {
@@ -480,7 +522,8 @@ static void describeExtractSlice(ShardRuleBuilder *b, MlirOperation op, ShardOpS
 
 static void describeInsertSlice(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape) {
   addAllPorts(b, op, shape);
-  ShardPortShape *source = &shape->operands[0], *dest = &shape->operands[1], *result = &shape->results[0];
+  ShardPortShape *source = &shape->operands[0], *dest = &shape->operands[1],
+                 *result = &shape->results[0];
   intptr_t rank = (intptr_t)rankOf(result->value);
   int64_t offsets[SHARD_MAX_LOOPS], sizes[SHARD_MAX_LOOPS], strides[SHARD_MAX_LOOPS];
   int32_t reduced[SHARD_MAX_LOOPS];
@@ -491,7 +534,8 @@ static void describeInsertSlice(ShardRuleBuilder *b, MlirOperation op, ShardOpSh
     return;
   for (intptr_t d = 0; d < rank; ++d) {
     int32_t loop = addLoop(b, shape, sizes[d], false, false);
-    ShardDimExpr window = windowDim(b, shape, sizeOf(result->value, d), offsets[d], sizes[d], strides[d], loop);
+    ShardDimExpr window =
+        windowDim(b, shape, sizeOf(result->value, d), offsets[d], sizes[d], strides[d], loop);
     dest->dims[d] = result->dims[d] = window;
     if (reduced[d] >= 0 && window.kind != SHARD_DIM_WHOLE)
       source->dims[reduced[d]] = dimLoop(b, loop);

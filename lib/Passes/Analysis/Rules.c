@@ -42,8 +42,9 @@ static int32_t addFactor(ShardRuleBuilder *b, FactorList *list, ShardFactor fact
 
 /// Binds a dimension's atoms to the factors that `expected` lists. Atoms that do not line up are
 /// bound to new WHOLE factors, and factors that they would need become WHOLE.
-static void bindAtoms(ShardRuleBuilder *b, FactorList *list, int32_t nExpected, const AtomRef *expected,
-                      int32_t nAtoms, const ShardAtom *atoms, int32_t *outFactors) {
+static void bindAtoms(ShardRuleBuilder *b, FactorList *list, int32_t nExpected,
+                      const AtomRef *expected, int32_t nAtoms, const ShardAtom *atoms,
+                      int32_t *outFactors) {
   int32_t i = 0, j = 0;
   int64_t left = 1, right = 1; // products so far
   while (i < nAtoms || j < nExpected) {
@@ -52,8 +53,11 @@ static void bindAtoms(ShardRuleBuilder *b, FactorList *list, int32_t nExpected, 
       left *= atoms[i++].size;
       right *= expected[j++].size;
     } else if (i < nAtoms && (j == nExpected || left <= right)) {
-      outFactors[i] = addFactor(b, list, (ShardFactor){.size = atoms[i].size, .klass = atoms[i].klass,
-                                                       .kind = SHARD_FACTOR_WHOLE, .loop = -1});
+      outFactors[i] = addFactor(b, list,
+                                (ShardFactor){.size = atoms[i].size,
+                                              .klass = atoms[i].klass,
+                                              .kind = SHARD_FACTOR_WHOLE,
+                                              .loop = -1});
       left *= atoms[i++].size;
     } else {
       list->factors[expected[j].factor].kind = SHARD_FACTOR_WHOLE;
@@ -62,16 +66,20 @@ static void bindAtoms(ShardRuleBuilder *b, FactorList *list, int32_t nExpected, 
   }
 }
 
-static void bindPort(ShardRuleBuilder *b, FactorList *list, const ShardOpShape *shape, const ShardPortShape *source,
-                     AtomRef *const *loopAtoms, const int32_t *nLoopAtoms, ShardPort *port) {
-  *port = (ShardPort){.value = shardRuleFindValue(b, source->value), .operandIndex = source->operandIndex,
-                      .user = source->user, .init = source->init};
+static void bindPort(ShardRuleBuilder *b, FactorList *list, const ShardOpShape *shape,
+                     const ShardPortShape *source, AtomRef *const *loopAtoms,
+                     const int32_t *nLoopAtoms, ShardPort *port) {
+  *port = (ShardPort){.value = shardRuleFindValue(b, source->value),
+                      .operandIndex = source->operandIndex,
+                      .user = source->user,
+                      .init = source->init};
   const ShardValueInfo *info = &b->rules->values[port->value];
   int32_t *factors = SHARD_ARENA_ARRAY(b->arena, int32_t, info->nAtoms ? info->nAtoms : 1);
   for (int32_t a = 0; a < info->nAtoms; ++a)
     factors[a] = -1;
   port->factors = factors;
-  if (shape->entry && (shape->entry->form == SHARD_OP_CALL || shape->entry->form == SHARD_OP_RETURN))
+  if (shape->entry &&
+      (shape->entry->form == SHARD_OP_CALL || shape->entry->form == SHARD_OP_RETURN))
     return;
   int32_t begin = 0;
   while (begin < info->nAtoms) {
@@ -95,10 +103,13 @@ static void bindPort(ShardRuleBuilder *b, FactorList *list, const ShardOpShape *
     }
     if (expr->kind == SHARD_DIM_GATHER) {
       for (int32_t a = begin; a < end; ++a) // only the major part of a table splits by rows
-        factors[a] = addFactor(b, list, (ShardFactor){.size = info->atoms[a].size,
-                                                      .klass = info->atoms[a].klass,
-                                                      .kind = a == begin ? SHARD_FACTOR_GATHER : SHARD_FACTOR_WHOLE,
-                                                      .combiner = SHARD_COMBINER_SUM, .loop = -1});
+        factors[a] =
+            addFactor(b, list,
+                      (ShardFactor){.size = info->atoms[a].size,
+                                    .klass = info->atoms[a].klass,
+                                    .kind = a == begin ? SHARD_FACTOR_GATHER : SHARD_FACTOR_WHOLE,
+                                    .combiner = SHARD_COMBINER_SUM,
+                                    .loop = -1});
     } else {
       bindAtoms(b, list, n, expected, end - begin, info->atoms + begin, factors + begin);
     }
@@ -106,8 +117,8 @@ static void bindPort(ShardRuleBuilder *b, FactorList *list, const ShardOpShape *
   }
 }
 
-/// A factor may be split only if every port sees each of its loops' factors at most once and results
-/// agree: in all results (parallel) or in none (reduction).
+/// A factor may be split only if every port sees each of its loops' factors at most once and
+/// results agree: in all results (parallel) or in none (reduction).
 static void bindOp(ShardRuleBuilder *b, const ShardOpShape *shape, ShardOpRule *rule) {
   FactorList list = {0};
   AtomRef *loopAtoms[SHARD_MAX_LOOPS];
@@ -123,7 +134,8 @@ static void bindOp(ShardRuleBuilder *b, const ShardOpShape *shape, ShardOpRule *
       int64_t size = b->nodes[shardNodeFind(b, leaves[a])].size;
       int32_t factor = addFactor(
           b, &list,
-          (ShardFactor){.size = size, .klass = klass,
+          (ShardFactor){.size = size,
+                        .klass = klass,
                         .kind = shape->loops[l].whole ? SHARD_FACTOR_WHOLE : SHARD_FACTOR_PARALLEL,
                         .loop = shape->loops[l].real ? l : -1});
       loopAtoms[l][a] = (AtomRef){.klass = klass, .size = size, .factor = factor};
@@ -141,7 +153,8 @@ static void bindOp(ShardRuleBuilder *b, const ShardOpShape *shape, ShardOpRule *
   int32_t nLoopFactors = 0;
   for (int32_t l = 0; l < shape->nLoops; ++l)
     nLoopFactors += nLoopAtoms[l];
-  if (rule->form != SHARD_OP_COMPUTE && rule->form != SHARD_OP_RESHAPE && rule->form != SHARD_OP_SLICE)
+  if (rule->form != SHARD_OP_COMPUTE && rule->form != SHARD_OP_RESHAPE &&
+      rule->form != SHARD_OP_SLICE)
     return;
   for (int32_t f = 0; f < nLoopFactors; ++f) {
     ShardFactor *factor = &rule->factors[f];
@@ -160,7 +173,8 @@ static void bindOp(ShardRuleBuilder *b, const ShardOpShape *shape, ShardOpRule *
   }
   // A diagonal (a factor twice in one port) cannot be cut along both of its dimensions.
   for (int32_t i = 0; i < rule->nOperands + rule->nResults; ++i) {
-    const ShardPort *port = i < rule->nOperands ? &rule->operands[i] : &rule->results[i - rule->nOperands];
+    const ShardPort *port =
+        i < rule->nOperands ? &rule->operands[i] : &rule->results[i - rule->nOperands];
     int32_t nAtoms = b->rules->values[port->value].nAtoms;
     for (int32_t a = 0; a < nAtoms; ++a)
       for (int32_t c = a + 1; c < nAtoms; ++c)
@@ -207,7 +221,8 @@ static void analyseOp(ShardRuleBuilder *b, const ShardOpShape *shape, ShardOpRul
     const ShardPort *port = &rule->operands[i];
     bool linear = i < 32 && shardOpLinearSet(rule, 1u << i) == 1u << i;
     for (int32_t a = 0; a < b->rules->values[port->value].nAtoms; ++a)
-      if (port->factors[a] >= 0 && rule->factors[port->factors[a]].kind == SHARD_FACTOR_GATHER && !linear)
+      if (port->factors[a] >= 0 && rule->factors[port->factors[a]].kind == SHARD_FACTOR_GATHER &&
+          !linear)
         rule->factors[port->factors[a]].kind = SHARD_FACTOR_WHOLE;
   }
   bool data = false;
@@ -242,7 +257,10 @@ static int32_t addValue(ShardRuleBuilder *b, MlirValue value, int32_t function, 
   b->valueNodes[id] = nodes;
   int64_t elements = shardTypeElementCount(type);
   rules->values[id] = (ShardValueInfo){
-      .value = value, .type = type, .function = function, .definition = definition,
+      .value = value,
+      .type = type,
+      .function = function,
+      .definition = definition,
       .number = number,
       .bytes = elements * shardTypeElementBytes(mlirShapedTypeGetElementType(type))};
   shardPointerMapSet(rules->valueIndex, value.ptr, id);
@@ -263,7 +281,8 @@ typedef struct FunctionOrder {
   ShardPointerMap *state; // 1 in progress, 2 done
 } FunctionOrder;
 
-static MlirLogicalResult orderFunction(ShardRuleBuilder *b, FunctionOrder *order, MlirOperation func) {
+static MlirLogicalResult orderFunction(ShardRuleBuilder *b, FunctionOrder *order,
+                                       MlirOperation func) {
   int64_t state = shardPointerMapGetOr(order->state, func.ptr, 0);
   if (state == 2)
     return mlirLogicalResultSuccess();
@@ -271,7 +290,8 @@ static MlirLogicalResult orderFunction(ShardRuleBuilder *b, FunctionOrder *order
     return shardEmitError(func, "recursive function: a program must call its layers in one order");
   shardPointerMapSet(order->state, func.ptr, 1);
   MlirBlock body = shardFuncGetBody(func);
-  for (MlirOperation op = mlirBlockGetFirstOperation(body); op.ptr; op = mlirOperationGetNextInBlock(op)) {
+  for (MlirOperation op = mlirBlockGetFirstOperation(body); op.ptr;
+       op = mlirOperationGetNextInBlock(op)) {
     if (!shardOpIs(op, "func.call"))
       continue;
     MlirOperation callee = calleeOf(b->rules->module, op);
@@ -348,13 +368,15 @@ static void tieCall(ShardRuleBuilder *b, const ShardOpRule *rule) {
               shardRuleFindValue(b, mlirOperationGetOperand(ret, i)));
 }
 
-static MlirLogicalResult collectFunction(ShardRuleBuilder *b, int32_t index, ShardOpShape **shapes, bool remarks) {
+static MlirLogicalResult collectFunction(ShardRuleBuilder *b, int32_t index, ShardOpShape **shapes,
+                                         bool remarks) {
   ShardFunctionInfo *info = &b->rules->functions[index];
   MlirBlock body = shardFuncGetBody(info->func);
   if (mlirBlockGetNextInRegion(body).ptr)
     return shardEmitError(info->func, "function with more than one block");
   info->nArguments = (int32_t)mlirBlockGetNumArguments(body);
-  int32_t *arguments = SHARD_ARENA_ARRAY(b->arena, int32_t, info->nArguments ? info->nArguments : 1);
+  int32_t *arguments =
+      SHARD_ARENA_ARRAY(b->arena, int32_t, info->nArguments ? info->nArguments : 1);
   for (int32_t i = 0; i < info->nArguments; ++i) {
     MlirValue argument = mlirBlockGetArgument(body, i);
     if (mlirLogicalResultIsFailure(checkStatic(info->func, argument)))
@@ -363,11 +385,13 @@ static MlirLogicalResult collectFunction(ShardRuleBuilder *b, int32_t index, Sha
   }
   info->arguments = arguments;
   int32_t n = 0;
-  for (MlirOperation op = mlirBlockGetFirstOperation(body); op.ptr; op = mlirOperationGetNextInBlock(op))
+  for (MlirOperation op = mlirBlockGetFirstOperation(body); op.ptr;
+       op = mlirOperationGetNextInBlock(op))
     n += hasTensors(op);
   info->ops = SHARD_ARENA_ARRAY(b->arena, ShardOpRule, n ? n : 1);
   *shapes = SHARD_ARENA_ARRAY(b->arena, ShardOpShape, n ? n : 1);
-  for (MlirOperation op = mlirBlockGetFirstOperation(body); op.ptr; op = mlirOperationGetNextInBlock(op)) {
+  for (MlirOperation op = mlirBlockGetFirstOperation(body); op.ptr;
+       op = mlirOperationGetNextInBlock(op)) {
     if (!hasTensors(op))
       continue;
     int32_t number = info->nOps++;
@@ -417,8 +441,10 @@ static void numberAtoms(ShardRuleBuilder *b, ShardValueInfo *info, const int32_t
     size_t leafCapacity = 0;
     shardNodeAppendLeaves(b, nodes[d], &leaves, &nLeaves, &leafCapacity);
     for (int32_t i = 0; i < nLeaves; ++i) {
-      atoms = shardArenaGrow(b->arena, atoms, (size_t)n, &capacity, (size_t)n + 1, sizeof(ShardAtom));
-      atoms[n++] = (ShardAtom){.dim = (int32_t)d, .klass = classOf(b, leaves[i]),
+      atoms =
+          shardArenaGrow(b->arena, atoms, (size_t)n, &capacity, (size_t)n + 1, sizeof(ShardAtom));
+      atoms[n++] = (ShardAtom){.dim = (int32_t)d,
+                               .klass = classOf(b, leaves[i]),
                                .size = b->nodes[shardNodeFind(b, leaves[i])].size};
     }
   }
@@ -438,7 +464,8 @@ ShardRules *shardRulesCreate(MlirOperation module, ShardArena *arena, bool remar
   ShardRuleBuilder builder = {.rules = rules, .arena = arena};
   FunctionOrder order = {.state = shardPointerMapCreate(arena, 64)};
   MlirBlock top = mlirModuleGetBody(mlirModuleFromOperation(module));
-  for (MlirOperation op = mlirBlockGetFirstOperation(top); op.ptr; op = mlirOperationGetNextInBlock(op))
+  for (MlirOperation op = mlirBlockGetFirstOperation(top); op.ptr;
+       op = mlirOperationGetNextInBlock(op))
     if (shardOpIs(op, "func.func") && shardFuncGetBody(op).ptr)
       if (mlirLogicalResultIsFailure(orderFunction(&builder, &order, op)))
         return NULL;

@@ -29,20 +29,21 @@ typedef struct ShardFactor {
 /// A tensor operand or result of an op (a tensor captured by a body's tensor.extract counts as an
 /// operand: then `operandIndex` is -1 and `user` the tensor.extract).
 typedef struct ShardPort {
-  int32_t value;         // index into ShardRules.values
-  int32_t operandIndex;  // of the op, -1 when captured; result number for results
-  MlirOperation user;    // the op itself, or the capturing tensor.extract
-  const int32_t *factors; // [values[value].nAtoms] factor of each atom; -1: on no factor (free unit)
-  bool init;             // destination of a linalg op (outs)
+  int32_t value;        // index into ShardRules.values
+  int32_t operandIndex; // of the op, -1 when captured; result number for results
+  MlirOperation user;   // the op itself, or the capturing tensor.extract
+  const int32_t
+      *factors; // [values[value].nAtoms] factor of each atom; -1: on no factor (free unit)
+  bool init;    // destination of a linalg op (outs)
 } ShardPort;
 
 typedef enum ShardOpForm {
-  SHARD_OP_COMPUTE,  // linalg op, arith/math on tensors, tensor.splat/empty, constants
-  SHARD_OP_RESHAPE,  // expand_shape, collapse_shape
-  SHARD_OP_SLICE,    // extract_slice, insert_slice, pad, concat: static offsets
-  SHARD_OP_CALL,     // func.call
+  SHARD_OP_COMPUTE, // linalg op, arith/math on tensors, tensor.splat/empty, constants
+  SHARD_OP_RESHAPE, // expand_shape, collapse_shape
+  SHARD_OP_SLICE,   // extract_slice, insert_slice, pad, concat: static offsets
+  SHARD_OP_CALL,    // func.call
   SHARD_OP_RETURN,
-  SHARD_OP_WHOLE     // no rule: operands and results whole
+  SHARD_OP_WHOLE // no rule: operands and results whole
 } ShardOpForm;
 
 typedef struct ShardOpRule {
@@ -52,19 +53,20 @@ typedef struct ShardOpRule {
   ShardFactor *factors;
   int32_t nOperands, nResults; // tensor ones only
   ShardPort *operands, *results;
-  /// Linearity, for partial sums: each mask (bit i: operands[i]) is a set of operands in which the op is
-  /// jointly additive and homogeneous, the others being coefficients: {0,1} for add, {0} and {1} for mul,
-  /// {0} for a reshape. A partial result without a split factor means: operands of the smallest set that
-  /// holds the partial ones are consumed partial, and its replicated members enter once (zero except on
-  /// coordinate 0 of the axis). `movement`: only moves data, so that any combiner passes, not only sum.
+  /// Linearity, for partial sums: each mask (bit i: operands[i]) is a set of operands in which the
+  /// op is jointly additive and homogeneous, the others being coefficients: {0,1} for add, {0} and
+  /// {1} for mul, {0} for a reshape. A partial result without a split factor means: operands of the
+  /// smallest set that holds the partial ones are consumed partial, and its replicated members
+  /// enter once (zero except on coordinate 0 of the axis). `movement`: only moves data, so that any
+  /// combiner passes, not only sum.
   int32_t nLinear;
   const uint32_t *linear;
   bool movement;
-  bool contraction;  // multiply-accumulate: counted as flops, never repeated on purpose
-  bool cheap;        // no operand data (fill, empty, iota, splat constant): cloned rather than moved
-  bool unusedInit;   // the body does not read outs (elementwise): the init only gives a shape
-  int64_t flops;     // contractions: 2 x product of loop sizes
-  int32_t callee;    // CALL: index into ShardRules.functions, else -1
+  bool contraction; // multiply-accumulate: counted as flops, never repeated on purpose
+  bool cheap;       // no operand data (fill, empty, iota, splat constant): cloned rather than moved
+  bool unusedInit;  // the body does not read outs (elementwise): the init only gives a shape
+  int64_t flops;    // contractions: 2 x product of loop sizes
+  int32_t callee;   // CALL: index into ShardRules.functions, else -1
 } ShardOpRule;
 
 typedef struct ShardValueInfo {
@@ -75,16 +77,16 @@ typedef struct ShardValueInfo {
   int32_t number;     // result or argument number
   int32_t nAtoms;
   const ShardAtom *atoms;
-  int64_t bytes;      // whole value
+  int64_t bytes; // whole value
 } ShardValueInfo;
 
 typedef struct ShardFunctionInfo {
   MlirOperation func;
   int32_t nArguments, nResults;
-  const int32_t *arguments;     // value index of each argument, -1 when not a tensor
+  const int32_t *arguments; // value index of each argument, -1 when not a tensor
   int32_t nOps;
-  ShardOpRule *ops;             // top-level ops in IR order, tensor ops only; the return is last
-  int32_t nCalls;               // call sites in the module
+  ShardOpRule *ops; // top-level ops in IR order, tensor ops only; the return is last
+  int32_t nCalls;   // call sites in the module
 } ShardFunctionInfo;
 
 typedef struct ShardRules {
@@ -95,8 +97,8 @@ typedef struct ShardRules {
   int32_t nValues;
   ShardValueInfo *values;
   int32_t nClasses;
-  const int64_t *classSizes;    // [nClasses]
-  ShardPointerMap *valueIndex;  // MlirValue.ptr -> value index
+  const int64_t *classSizes;   // [nClasses]
+  ShardPointerMap *valueIndex; // MlirValue.ptr -> value index
 } ShardRules;
 
 /// Analyses every function with a body. Fails, with one diagnostic, on recursion, dynamic shapes or

@@ -1,9 +1,9 @@
 //===- RulesInternal.h - How rules are found ----------------------*- C -*-===//
-// Shared by the files behind Rules.h; nobody else includes it. First every dimension of every tensor
-// value and every loop of every op is a node; rules tie nodes that run together, and a reshape splits
-// a node into children (union-find with splitting, so that a split found anywhere is seen
-// everywhere). The leaves are the atoms. Then each op's factors are the leaves of its loops, and each
-// operand's atoms are bound to them.
+// Shared by the files behind Rules.h; nobody else includes it. First every dimension of every
+// tensor value and every loop of every op is a node; rules tie nodes that run together, and a
+// reshape splits a node into children (union-find with splitting, so that a split found anywhere is
+// seen everywhere). The leaves are the atoms. Then each op's factors are the leaves of its loops,
+// and each operand's atoms are bound to them.
 //===----------------------------------------------------------------------===//
 #ifndef SHARD_ANALYSIS_RULESINTERNAL_H
 #define SHARD_ANALYSIS_RULESINTERNAL_H
@@ -31,7 +31,12 @@ typedef struct ShardNode {
 } ShardNode;
 
 /// One dimension of a port in terms of the op's loops.
-typedef enum ShardDimKind { SHARD_DIM_PRODUCT, SHARD_DIM_PREFIX, SHARD_DIM_WHOLE, SHARD_DIM_GATHER } ShardDimKind;
+typedef enum ShardDimKind {
+  SHARD_DIM_PRODUCT,
+  SHARD_DIM_PREFIX,
+  SHARD_DIM_WHOLE,
+  SHARD_DIM_GATHER
+} ShardDimKind;
 typedef struct ShardDimExpr {
   ShardDimKind kind;
   int32_t nLoops; // PRODUCT: major first; PREFIX: one loop, whose major part it is
@@ -78,7 +83,8 @@ int32_t shardNodeCreate(ShardRuleBuilder *b, int64_t size);
 int32_t shardNodeFind(ShardRuleBuilder *b, int32_t id);
 /// A node that is the product of `ids` (unit ones are dropped): the only one itself, or a new node.
 int32_t shardNodeProduct(ShardRuleBuilder *b, int32_t n, const int32_t *ids);
-void shardNodeAppendLeaves(ShardRuleBuilder *b, int32_t id, int32_t **list, int32_t *n, size_t *capacity);
+void shardNodeAppendLeaves(ShardRuleBuilder *b, int32_t id, int32_t **list, int32_t *n,
+                           size_t *capacity);
 /// Ties two nodes of equal size. Split ones are aligned leaf by leaf; where the sizes do not align
 /// (6 as 2x3 and as 3x2) the rest stays untied, and the rule of the op keeps those atoms whole.
 void shardNodeTie(ShardRuleBuilder *b, int32_t x, int32_t y);
@@ -93,8 +99,12 @@ void shardRuleAddLinear(ShardRuleBuilder *b, ShardOpRule *rule, uint32_t mask);
 static inline int32_t shardRuleFindValue(ShardRuleBuilder *b, MlirValue value) {
   return (int32_t)shardPointerMapGetOr(b->rules->valueIndex, value.ptr, -1);
 }
-static inline bool isTensor(MlirValue value) { return mlirTypeIsARankedTensor(mlirValueGetType(value)); }
-static inline int64_t rankOf(MlirValue value) { return mlirShapedTypeGetRank(mlirValueGetType(value)); }
+static inline bool isTensor(MlirValue value) {
+  return mlirTypeIsARankedTensor(mlirValueGetType(value));
+}
+static inline int64_t rankOf(MlirValue value) {
+  return mlirShapedTypeGetRank(mlirValueGetType(value));
+}
 static inline int64_t sizeOf(MlirValue value, intptr_t dim) {
   return mlirShapedTypeGetDimSize(mlirValueGetType(value), dim);
 }

@@ -11,8 +11,9 @@
 #include <string.h>
 
 /// #shard<axisarray[[0], []]> of a sharding; null where upstream has no word for it.
-static MlirAttribute splitAxes(MlirContext context, MlirType type, int32_t nAtoms, const ShardAtom *atoms,
-                               const ShardSharding *sharding, ShardArena *arena) {
+static MlirAttribute splitAxes(MlirContext context, MlirType type, int32_t nAtoms,
+                               const ShardAtom *atoms, const ShardSharding *sharding,
+                               ShardArena *arena) {
   int64_t rank = mlirShapedTypeGetRank(type);
   const char *text = "#shard<axisarray[";
   bool any = false;
@@ -40,8 +41,8 @@ static MlirAttribute splitAxes(MlirContext context, MlirType type, int32_t nAtom
   return mlirAttributeParseGet(context, mlirStringRefCreateFromCString(text));
 }
 
-void shardUpstreamAnnotate(const ShardMesh *mesh, MlirValue value, int32_t nAtoms, const ShardAtom *atoms,
-                           const ShardSharding *sharding) {
+void shardUpstreamAnnotate(const ShardMesh *mesh, MlirValue value, int32_t nAtoms,
+                           const ShardAtom *atoms, const ShardSharding *sharding) {
   (void)mesh;
   MlirType type = mlirValueGetType(value);
   MlirContext context = mlirTypeGetContext(type);
@@ -53,18 +54,20 @@ void shardUpstreamAnnotate(const ShardMesh *mesh, MlirValue value, int32_t nAtom
   bool argument = mlirValueIsABlockArgument(value);
   MlirOperation definition = argument ? (MlirOperation){NULL} : mlirOpResultGetOwner(value);
   MlirBlock block = argument ? mlirBlockArgumentGetOwner(value) : mlirOperationGetBlock(definition);
-  MlirOperation before = argument ? mlirBlockGetFirstOperation(block) : mlirOperationGetNextInBlock(definition);
+  MlirOperation before =
+      argument ? mlirBlockGetFirstOperation(block) : mlirOperationGetNextInBlock(definition);
   MlirLocation location = argument ? mlirOperationGetLocation(mlirBlockGetParentOperation(block))
                                    : mlirOperationGetLocation(definition);
-  MlirType shardingType = mlirTypeParseGet(context, mlirStringRefCreateFromCString("!shard.sharding"));
+  MlirType shardingType =
+      mlirTypeParseGet(context, mlirStringRefCreateFromCString("!shard.sharding"));
   ShardNamedAttribute attributes[] = {
       {"grid", mlirFlatSymbolRefAttrGet(context, mlirStringRefCreateFromCString("mesh"))},
       {"split_axes", axes}};
-  MlirOperation described = shardOpCreate(block, before, location, "shard.sharding", 1, &shardingType, 0, NULL,
-                                          2, attributes, 0, NULL);
+  MlirOperation described = shardOpCreate(block, before, location, "shard.sharding", 1,
+                                          &shardingType, 0, NULL, 2, attributes, 0, NULL);
   MlirValue operands[2] = {value, mlirOperationGetResult(described, 0)};
-  MlirOperation shard = shardOpCreate(block, before, location, "shard.shard", 1, &type, 2, operands, 0, NULL, 0,
-                                      NULL);
+  MlirOperation shard = shardOpCreate(block, before, location, "shard.shard", 1, &type, 2, operands,
+                                      0, NULL, 0, NULL);
   mlirValueReplaceAllUsesExcept(value, mlirOperationGetResult(shard, 0), 1, &shard);
 }
 
@@ -76,8 +79,8 @@ typedef struct Eraser {
 
 static MlirLogicalResult collect(void *user, MlirOperation op) {
   Eraser *eraser = user;
-  eraser->ops = shardArenaGrow(eraser->arena, eraser->ops, eraser->n, &eraser->capacity, eraser->n + 1,
-                               sizeof(MlirOperation));
+  eraser->ops = shardArenaGrow(eraser->arena, eraser->ops, eraser->n, &eraser->capacity,
+                               eraser->n + 1, sizeof(MlirOperation));
   eraser->ops[eraser->n++] = op;
   return mlirLogicalResultSuccess();
 }
@@ -86,7 +89,8 @@ static MlirLogicalResult collect(void *user, MlirOperation op) {
 static MlirAttribute ownSharding(MlirValue value) {
   if (mlirValueIsABlockArgument(value)) {
     MlirOperation func = mlirBlockGetParentOperation(mlirBlockArgumentGetOwner(value));
-    return shardFuncGetArgumentAttribute(func, mlirBlockArgumentGetArgNumber(value), "spmd.sharding");
+    return shardFuncGetArgumentAttribute(func, mlirBlockArgumentGetArgNumber(value),
+                                         "spmd.sharding");
   }
   MlirAttribute list = shardOpGetAttribute(mlirOpResultGetOwner(value), "spmd.sharding");
   intptr_t number = mlirOpResultGetResultNumber(value);
@@ -96,7 +100,8 @@ static MlirAttribute ownSharding(MlirValue value) {
 }
 
 /// Whether split_axes says what an entry of spmd.sharding says, dimension by dimension.
-static bool agrees(const ShardMesh *mesh, MlirAttribute entry, MlirAttribute axes, ShardArena *arena) {
+static bool agrees(const ShardMesh *mesh, MlirAttribute entry, MlirAttribute axes,
+                   ShardArena *arena) {
   if (!entry.ptr || !mlirAttributeIsAArray(entry))
     return true;
   const char *text = "#shard<axisarray[";
@@ -104,7 +109,8 @@ static bool agrees(const ShardMesh *mesh, MlirAttribute entry, MlirAttribute axe
     MlirAttribute names = mlirArrayAttrGetElement(entry, d);
     const char *separator = "";
     text = shardArenaFormat(arena, "%s%s[", text, d ? ", " : "");
-    for (intptr_t k = 0; mlirAttributeIsAArray(names) && k < mlirArrayAttrGetNumElements(names); ++k) {
+    for (intptr_t k = 0; mlirAttributeIsAArray(names) && k < mlirArrayAttrGetNumElements(names);
+         ++k) {
       MlirAttribute name = mlirArrayAttrGetElement(names, k);
       for (int32_t axis = 0; mlirAttributeIsAString(name) && axis < mesh->nAxes; ++axis) {
         MlirStringRef wanted = mlirStringAttrGetValue(name);

@@ -27,27 +27,34 @@ typedef struct ShardPassRun {
   ShardArena *arena;
 } ShardPassRun;
 
-typedef enum ShardOptionKind { SHARD_OPTION_INT64, SHARD_OPTION_BOOL, SHARD_OPTION_STRING } ShardOptionKind;
+typedef enum ShardOptionKind {
+  SHARD_OPTION_INT64,
+  SHARD_OPTION_BOOL,
+  SHARD_OPTION_STRING
+} ShardOptionKind;
 
 /// One option of a pass: the same row gives parsing, range check, printing, help and docs.
 typedef struct ShardOption {
-  const char *name;          // "axis-size"
-  size_t offset;             // of the field in the options struct
-  ShardOptionKind kind;      // int64_t, bool, const char *
-  const char *defaultText;   // parsed like a user's text
-  const char *range;         // "1..", "0..8", "a|b|c" or "" for any
+  const char *name;        // "axis-size"
+  size_t offset;           // of the field in the options struct
+  ShardOptionKind kind;    // int64_t, bool, const char *
+  const char *defaultText; // parsed like a user's text
+  const char *range;       // "1..", "0..8", "a|b|c" or "" for any
   const char *help;
 } ShardOption;
 
 #define SHARD_OPTION_KIND(field)                                                                   \
-  _Generic((field), int64_t : SHARD_OPTION_INT64, bool : SHARD_OPTION_BOOL,                        \
-           const char * : SHARD_OPTION_STRING)
+  _Generic((field),                                                                                \
+      int64_t: SHARD_OPTION_INT64,                                                                 \
+      bool: SHARD_OPTION_BOOL,                                                                     \
+      const char *: SHARD_OPTION_STRING)
 #define SHARD_OPTION(Struct, field, nameText, defaultText_, rangeText, helpText)                   \
-  {                                                                                                \
-    .name = (nameText), .offset = offsetof(Struct, field),                                         \
-    .kind = SHARD_OPTION_KIND(((Struct *)0)->field), .defaultText = (defaultText_),                \
-    .range = (rangeText), .help = (helpText)                                                       \
-  }
+  {.name = (nameText),                                                                             \
+   .offset = offsetof(Struct, field),                                                              \
+   .kind = SHARD_OPTION_KIND(((Struct *)0)->field),                                                \
+   .defaultText = (defaultText_),                                                                  \
+   .range = (rangeText),                                                                           \
+   .help = (helpText)}
 
 typedef struct ShardPassInfo {
   const char *argument; // "shard-import"
@@ -57,8 +64,8 @@ typedef struct ShardPassInfo {
   size_t nOptions;
   const ShardOption *options;
   MlirLogicalResult (*run)(ShardPassRun *run);
-  /// Dialects it may create ops of, besides those it gets anyway (arith cf func linalg math scf shard
-  /// tensor), separated by spaces: "memref llvm". Names: affine async bufferization gpu index
+  /// Dialects it may create ops of, besides those it gets anyway (arith cf func linalg math scf
+  /// shard tensor), separated by spaces: "memref llvm". Names: affine async bufferization gpu index
   /// llvm memref tosa transform ub vector. Null: none.
   const char *dialects;
 } ShardPassInfo;

@@ -211,7 +211,8 @@ enum { maxRank = 32 }; // as in .npy files
 static bool isKnownType(MlirType type) {
   if (mlirTypeIsARankedTensor(type))
     return mlirAttributeIsNull(mlirRankedTensorTypeGetEncoding(type)) &&
-           mlirShapedTypeGetRank(type) <= maxRank && isScalarType(mlirShapedTypeGetElementType(type));
+           mlirShapedTypeGetRank(type) <= maxRank &&
+           isScalarType(mlirShapedTypeGetElementType(type));
   return isScalarType(type) || startsWith(type, "!tosa.shape") || startsWith(type, "!shard.");
 }
 

@@ -116,11 +116,9 @@ MlirValue shardGenericAddInput(MlirOperation op, MlirValue value, MlirAffineMap 
     newMaps[i] = i == at ? mlirAffineMapAttrGet(map) : mlirArrayAttrGetElement(maps, old);
   }
   mlirOperationSetOperands(op, nOperands + 1, operands);
-  shardOpSetAttribute(op, "indexing_maps",
-                      mlirArrayAttrGet(context, nOperands + 1, newMaps));
+  shardOpSetAttribute(op, "indexing_maps", mlirArrayAttrGet(context, nOperands + 1, newMaps));
   int32_t segments[2] = {(int32_t)(at + 1), (int32_t)nResults};
-  shardOpSetAttribute(op, "operandSegmentSizes",
-                      mlirDenseI32ArrayGet(context, 2, segments));
+  shardOpSetAttribute(op, "operandSegmentSizes", mlirDenseI32ArrayGet(context, 2, segments));
   return mlirBlockInsertArgument(shardOpBody(op), at,
                                  mlirShapedTypeGetElementType(mlirValueGetType(value)),
                                  mlirOperationGetLocation(op));
@@ -169,8 +167,8 @@ static void foldExtract(Folder *folder, MlirOperation generic, intptr_t nLoops,
     exprs[r] = positions[r].loop < 0 ? mlirAffineConstantExprGet(folder->context, 0)
                                      : mlirAffineDimExprGet(folder->context, positions[r].loop);
   MlirValue source = sliceTable(folder, generic, table, positions, extents);
-  MlirValue argument =
-      shardGenericAddInput(generic, source, mlirAffineMapGet(folder->context, nLoops, 0, rank, exprs), folder->arena);
+  MlirValue argument = shardGenericAddInput(
+      generic, source, mlirAffineMapGet(folder->context, nLoops, 0, rank, exprs), folder->arena);
   mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(extract, 0), argument);
   mlirOperationDestroy(extract);
 }

@@ -183,8 +183,8 @@ static MlirLocation fuseLocations(const Outline *o, int32_t role) {
   for (int32_t k = 0; k < n; ++k)
     parts[k] = mlirOperationGetLocation(nodeOf(o, role, k)->op);
   MlirLocation fused = mlirLocationFusedGet(o->run->context, n, parts, mlirAttributeGetNull());
-  bool distinct = mlirLocationIsAFused(fused) &&
-                  mlirLocationFusedGetNumLocations(fused) == (unsigned)n;
+  bool distinct =
+      mlirLocationIsAFused(fused) && mlirLocationFusedGetNumLocations(fused) == (unsigned)n;
   return distinct ? fused : parts[0];
 }
 

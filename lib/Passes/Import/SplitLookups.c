@@ -136,7 +136,8 @@ static void moveOut(const ShardImport *import, MlirOperation op, MlirOperation e
     MlirAffineExpr *exprs = SHARD_ARENA_ARRAY(arena, MlirAffineExpr, nResults + 1);
     for (intptr_t r = 0; r < nResults; ++r) {
       intptr_t dim = shardMapResultDim(map, r);
-      exprs[r] = dim >= 0 ? mlirAffineDimExprGet(context, newDim[dim]) : mlirAffineMapGetResult(map, r);
+      exprs[r] =
+          dim >= 0 ? mlirAffineDimExprGet(context, newDim[dim]) : mlirAffineMapGetResult(map, r);
     }
     newMaps[n] = mlirAffineMapAttrGet(mlirAffineMapGet(context, nDims, 0, nResults, exprs));
     elements[n] = mlirValueGetType(mlirBlockGetArgument(oldBody, i));
@@ -188,8 +189,8 @@ static void moveOut(const ShardImport *import, MlirOperation op, MlirOperation e
   shardOpCreate(body, none, location, "linalg.yield", 0, NULL, 1, &found, 0, NULL, 0, NULL);
   MlirRegion region = mlirRegionCreate();
   mlirRegionAppendOwnedBlock(region, body);
-  MlirAttribute parallel =
-      mlirAttributeParseGet(context, mlirStringRefCreateFromCString("#linalg.iterator_type<parallel>"));
+  MlirAttribute parallel = mlirAttributeParseGet(
+      context, mlirStringRefCreateFromCString("#linalg.iterator_type<parallel>"));
   MlirAttribute *iterators = SHARD_ARENA_ARRAY(arena, MlirAttribute, nDims + 1);
   for (intptr_t d = 0; d < nDims; ++d)
     iterators[d] = parallel;
@@ -205,8 +206,9 @@ static void moveOut(const ShardImport *import, MlirOperation op, MlirOperation e
   for (intptr_t d = 0; d < nLoops; ++d)
     if (newDim[d] >= 0)
       exprs[newDim[d]] = mlirAffineDimExprGet(context, d);
-  MlirValue argument = shardGenericAddInput(op, mlirOperationGetResult(generic, 0),
-                                            mlirAffineMapGet(context, nLoops, 0, nDims, exprs), arena);
+  MlirValue argument =
+      shardGenericAddInput(op, mlirOperationGetResult(generic, 0),
+                           mlirAffineMapGet(context, nLoops, 0, nDims, exprs), arena);
   mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(extract, 0), argument);
   mlirOperationDestroy(extract);
 }

@@ -1,6 +1,6 @@
 //===- SplitProjections.c - One projection a piece ----------------*- C -*-===//
-// Queries, keys and values of grouped heads may come out of one product whose columns are then cut in
-// unequal pieces. No view of the weight says that, so the cut moves up: through reshapes and
+// Queries, keys and values of grouped heads may come out of one product whose columns are then cut
+// in unequal pieces. No view of the weight says that, so the cut moves up: through reshapes and
 // elementwise ops, into the product, onto the weight. Equal pieces stay: they are a view.
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +38,9 @@ static bool readCut(MlirOperation op, Cut *out) {
     if (shardArrayAttrAt(sizes, d) == sizeOf(source, d))
       continue;
     ++cuts;
-    *out = (Cut){.dim = d, .offset = shardArrayAttrAt(offsets, d), .size = shardArrayAttrAt(sizes, d),
+    *out = (Cut){.dim = d,
+                 .offset = shardArrayAttrAt(offsets, d),
+                 .size = shardArrayAttrAt(sizes, d),
                  .full = sizeOf(source, d)};
   }
   return cuts == 1;
@@ -58,16 +60,17 @@ static intptr_t useCount(MlirValue value) {
 
 static bool isLinalg(MlirOperation op) {
   MlirStringRef name = shardOpGetName(op);
-  return name.length > 7 && memcmp(name.data, "linalg.", 7) == 0 && mlirOperationGetNumResults(op) == 1 &&
-         mlirOperationGetNumRegions(op) == 1 && shardIndexingMaps(op).ptr;
+  return name.length > 7 && memcmp(name.data, "linalg.", 7) == 0 &&
+         mlirOperationGetNumResults(op) == 1 && mlirOperationGetNumRegions(op) == 1 &&
+         shardIndexingMaps(op).ptr;
 }
 
 static MlirAffineMap mapOf(MlirOperation op, intptr_t operand) {
   return mlirAffineMapAttrGetValue(mlirArrayAttrGetElement(shardIndexingMaps(op), operand));
 }
 
-/// The position of a loop among a map's results as a plain dimension; -1 if it is not in the map, -2
-/// if it is there in another form or twice.
+/// The position of a loop among a map's results as a plain dimension; -1 if it is not in the map,
+/// -2 if it is there in another form or twice.
 static intptr_t findLoop(MlirAffineMap map, intptr_t loop) {
   intptr_t found = -1;
   for (intptr_t r = 0; r < mlirAffineMapGetNumResults(map); ++r) {
@@ -191,8 +194,8 @@ static MlirValue insertSlice(Mover *m, MlirValue value, intptr_t dim) {
   };
   MlirType type = cutType(value, dim, m->size);
   MlirOperation op = shardOpCreate(mlirOperationGetBlock(m->before), m->before,
-                                   mlirOperationGetLocation(m->before), "tensor.extract_slice", 1, &type, 1,
-                                   &value, 4, attributes, 0, NULL);
+                                   mlirOperationGetLocation(m->before), "tensor.extract_slice", 1,
+                                   &type, 1, &value, 4, attributes, 0, NULL);
   return mlirOperationGetResult(op, 0);
 }
 
@@ -212,7 +215,8 @@ static MlirValue moveCut(Mover *m, MlirValue value, intptr_t dim, int depth) {
     return mlirOperationGetResult(clone, 0);
   }
   if (shardOpIs(def, "tensor.expand_shape") && unexpandedDim(def, dim) >= 0) {
-    MlirValue operand = moveCut(m, mlirOperationGetOperand(def, 0), unexpandedDim(def, dim), depth + 1);
+    MlirValue operand =
+        moveCut(m, mlirOperationGetOperand(def, 0), unexpandedDim(def, dim), depth + 1);
     MlirOperation clone = insertClone(m, def);
     mlirOperationSetOperand(clone, 0, operand);
     MlirType type = cutType(value, dim, m->size);
@@ -220,7 +224,8 @@ static MlirValue moveCut(Mover *m, MlirValue value, intptr_t dim, int depth) {
     intptr_t rank = (intptr_t)mlirShapedTypeGetRank(type);
     for (intptr_t d = 0; d < rank; ++d)
       shape[d] = mlirShapedTypeGetDimSize(type, d);
-    shardOpSetAttribute(clone, "static_output_shape", shardAttrI64Array(m->import->context, rank, shape));
+    shardOpSetAttribute(clone, "static_output_shape",
+                        shardAttrI64Array(m->import->context, rank, shape));
     mlirValueSetType(mlirOperationGetResult(clone, 0), type);
     return mlirOperationGetResult(clone, 0);
   }
@@ -249,10 +254,12 @@ static bool isCutUnequally(MlirValue value, Cut *cuts, intptr_t capacity, intptr
   intptr_t n = 0;
   for (MlirOpOperand use = mlirValueGetFirstUse(value); !mlirOpOperandIsNull(use);
        use = mlirOpOperandGetNextUse(use)) {
-    if (n == capacity || !readCut(mlirOpOperandGetOwner(use), &cuts[n]) || cuts[n].dim != cuts[0].dim)
+    if (n == capacity || !readCut(mlirOpOperandGetOwner(use), &cuts[n]) ||
+        cuts[n].dim != cuts[0].dim)
       return false;
     for (intptr_t k = 0; k < n; ++k)
-      if (cuts[n].offset < cuts[k].offset + cuts[k].size && cuts[k].offset < cuts[n].offset + cuts[n].size)
+      if (cuts[n].offset < cuts[k].offset + cuts[k].size &&
+          cuts[k].offset < cuts[n].offset + cuts[n].size)
         return false;
     total += cuts[n].size;
     tiles &= isTile(&cuts[n]) && cuts[n].size == cuts[0].size;
@@ -282,7 +289,8 @@ void shardImportSplitProjections(const ShardImport *import) {
            use = mlirOpOperandGetNextUse(use))
         slices[k++] = mlirOpOperandGetOwner(use);
       for (k = 0; k < nCuts; ++k) {
-        Mover mover = {.import = import, .before = slices[k], .offset = cuts[k].offset, .size = cuts[k].size};
+        Mover mover = {
+            .import = import, .before = slices[k], .offset = cuts[k].offset, .size = cuts[k].size};
         MlirValue moved = moveCut(&mover, value, cuts[k].dim, 0);
         mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(slices[k], 0), moved);
         for (intptr_t j = i; j < n; ++j) // it may be on the list still

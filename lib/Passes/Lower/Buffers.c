@@ -82,10 +82,9 @@ static MlirLogicalResult lowerView(BufferLowering *state, MlirOperation op) {
   }
   ShardLowerBuilder b = shardLowerBuilderBefore(state->lowering, op);
   if (shardOpIs(op, "memref.subview")) {
-    MlirValue offset =
-        buildOffset(&b, op, 1, shardOpGetAttribute(op, "static_offsets"), strides);
-    pointer = shardMakeElementPointer(&b, pointer, offset,
-                                       mlirShapedTypeGetElementType(sourceType));
+    MlirValue offset = buildOffset(&b, op, 1, shardOpGetAttribute(op, "static_offsets"), strides);
+    pointer =
+        shardMakeElementPointer(&b, pointer, offset, mlirShapedTypeGetElementType(sourceType));
   } else if (shardOpIs(op, "memref.reinterpret_cast")) {
     int64_t offset;
     if (mlirLogicalResultIsFailure(
@@ -94,8 +93,8 @@ static MlirLogicalResult lowerView(BufferLowering *state, MlirOperation op) {
       return unsupported(op);
     const int64_t one = 1;
     MlirValue elements = buildOffset(&b, op, 1, shardOpGetAttribute(op, "static_offsets"), &one);
-    pointer = shardMakeElementPointer(&b, pointer, elements,
-                                       mlirShapedTypeGetElementType(sourceType));
+    pointer =
+        shardMakeElementPointer(&b, pointer, elements, mlirShapedTypeGetElementType(sourceType));
   }
   shardBuffersSet(&state->buffers, result, pointer, type);
   bury(state, op);
@@ -204,9 +203,9 @@ static MlirLogicalResult lowerOp(BufferLowering *state, MlirOperation op) {
     int64_t offset;
     MlirAttribute attribute = shardOpGetAttribute(op, "spmd.offset");
     if (!mlirAttributeIsNull(attribute) && shardAttrGetI64(attribute, &offset) && offset)
-      mlirOperationSetOperand(op, 1,
-                              shardMakeElementPointer(&b, state->workspace,
-                                                       shardMakeI64(&b, offset), lowering->i8));
+      mlirOperationSetOperand(
+          op, 1,
+          shardMakeElementPointer(&b, state->workspace, shardMakeI64(&b, offset), lowering->i8));
     shardOpRemoveAttribute(op, "spmd.offset");
     shardOpRemoveAttribute(op, "spmd.workspace");
     return replaceOperands(state, op);
@@ -271,15 +270,18 @@ static bool isData(MlirValue index, int depth) {
   return false;
 }
 
-/// An index out of range fails with the op's location, where it would read or write what is not the tensor's.
-static void checkIndex(BufferLowering *state, MlirOperation func, MlirOperation op, MlirValue index, int64_t size) {
+/// An index out of range fails with the op's location, where it would read or write what is not the
+/// tensor's.
+static void checkIndex(BufferLowering *state, MlirOperation func, MlirOperation op, MlirValue index,
+                       int64_t size) {
   ShardLowerBuilder b = shardLowerBuilderBefore(state->lowering, op);
   MlirType i64 = state->lowering->i64;
   MlirValue operands[] = {shardMakeIndexCast(&b, index, i64), shardMakeI64(&b, size)};
   ShardNamedAttribute predicate = {"predicate", mlirIntegerAttrGet(i64, 6)}; // ult
   MlirValue inside = mlirOperationGetResult(
       shardMakeOp(&b, "arith.cmpi", 1, &state->lowering->i1, 2, operands, 1, &predicate), 0);
-  shardMakeAssert(state->lowering, func, op, inside, mlirStringRefCreateFromCString("index out of range"));
+  shardMakeAssert(state->lowering, func, op, inside,
+                  mlirStringRefCreateFromCString("index out of range"));
 }
 
 /// memref.load and memref.store.
@@ -300,8 +302,8 @@ static MlirLogicalResult lowerAccess(BufferLowering *state, MlirOperation func, 
   ShardLowerBuilder b = shardLowerBuilderBefore(state->lowering, op);
   MlirType element = mlirShapedTypeGetElementType(type);
   for (intptr_t i = 0; i < mlirShapedTypeGetRank(type); ++i) {
-    MlirValue index = shardMakeIndexCast(&b, mlirOperationGetOperand(op, first + 1 + i),
-                                          state->lowering->i64);
+    MlirValue index =
+        shardMakeIndexCast(&b, mlirOperationGetOperand(op, first + 1 + i), state->lowering->i64);
     if (strides[i] != 1)
       index = shardMakeMul(&b, index, shardMakeI64(&b, strides[i]));
     pointer = shardMakeElementPointer(&b, pointer, index, element);
@@ -317,10 +319,10 @@ static MlirLogicalResult lowerAccess(BufferLowering *state, MlirOperation func, 
 
 static MlirLogicalResult lowerFunction(ShardLowering *lowering, MlirOperation func) {
   MlirBlock body = shardFuncGetBody(func);
-  BufferLowering state = {.lowering = lowering,
-                          .workspace = mlirBlockGetArgument(body, 1),
-                          .buffers = {.lowering = lowering,
-                                      .map = shardPointerMapCreate(lowering->arena, 256)}};
+  BufferLowering state = {
+      .lowering = lowering,
+      .workspace = mlirBlockGetArgument(body, 1),
+      .buffers = {.lowering = lowering, .map = shardPointerMapCreate(lowering->arena, 256)}};
   if (mlirLogicalResultIsFailure(lowerBlock(&state, body)))
     return mlirLogicalResultFailure();
   // Ops that the first walk replaced still hold bodies with accesses: erase them in one go at the

@@ -9,27 +9,29 @@
 #include <string.h>
 
 ShardLowerBuilder shardLowerBuilderBefore(ShardLowering *lowering, MlirOperation before) {
-  return (ShardLowerBuilder){lowering, mlirOperationGetLocation(before), mlirOperationGetBlock(before),
-                        before};
+  return (ShardLowerBuilder){lowering, mlirOperationGetLocation(before),
+                             mlirOperationGetBlock(before), before};
 }
 
-ShardLowerBuilder shardLowerBuilderAtEnd(ShardLowering *lowering, MlirBlock block, MlirLocation location) {
+ShardLowerBuilder shardLowerBuilderAtEnd(ShardLowering *lowering, MlirBlock block,
+                                         MlirLocation location) {
   return (ShardLowerBuilder){lowering, location, block, {NULL}};
 }
 
-ShardLowerBuilder shardLowerBuilderAtStart(ShardLowering *lowering, MlirBlock block, MlirLocation location) {
+ShardLowerBuilder shardLowerBuilderAtStart(ShardLowering *lowering, MlirBlock block,
+                                           MlirLocation location) {
   return (ShardLowerBuilder){lowering, location, block, mlirBlockGetFirstOperation(block)};
 }
 
 MlirOperation shardMakeOp(ShardLowerBuilder *b, const char *name, intptr_t nResults,
-                         const MlirType *results, intptr_t nOperands, const MlirValue *operands,
-                         intptr_t nAttributes, const ShardNamedAttribute *attributes) {
+                          const MlirType *results, intptr_t nOperands, const MlirValue *operands,
+                          intptr_t nAttributes, const ShardNamedAttribute *attributes) {
   return shardOpCreate(b->block, b->before, b->location, name, nResults, results, nOperands,
                        operands, nAttributes, attributes, 0, NULL);
 }
 
 MlirValue shardMakeValue(ShardLowerBuilder *b, const char *name, MlirType type, intptr_t nOperands,
-                          const MlirValue *operands) {
+                         const MlirValue *operands) {
   return mlirOperationGetResult(shardMakeOp(b, name, 1, &type, nOperands, operands, 0, NULL), 0);
 }
 
@@ -75,7 +77,7 @@ MlirValue shardMakeIndexCast(ShardLowerBuilder *b, MlirValue value, MlirType typ
 }
 
 MlirValue shardMakeElementPointer(ShardLowerBuilder *b, MlirValue pointer, MlirValue elements,
-                                   MlirType elementType) {
+                                  MlirType elementType) {
   ShardLowering *lowering = b->lowering;
   if (mlirTypeIsAIndex(elementType))
     elementType = lowering->i64;
@@ -113,8 +115,8 @@ void shardMakeStore(ShardLowerBuilder *b, MlirValue value, MlirValue pointer) {
 }
 
 MlirOperation shardMakeRuntimeCall(ShardLowerBuilder *b, const char *callee, intptr_t nResults,
-                                    const MlirType *results, intptr_t nOperands,
-                                    const MlirValue *operands) {
+                                   const MlirType *results, intptr_t nOperands,
+                                   const MlirValue *operands) {
   ShardLowering *lowering = b->lowering;
   MlirContext context = lowering->context;
   if (mlirOperationIsNull(
@@ -139,7 +141,7 @@ MlirOperation shardMakeRuntimeCall(ShardLowerBuilder *b, const char *callee, int
 }
 
 MlirOperation shardMakeFor(ShardLowerBuilder *b, MlirValue from, MlirValue to, MlirValue step,
-                            intptr_t nCarried, const MlirValue *carried) {
+                           intptr_t nCarried, const MlirValue *carried) {
   ShardLowering *lowering = b->lowering;
   MlirValue operands[3 + 8] = {from, to, step};
   MlirType types[1 + 8] = {lowering->i64};
@@ -174,9 +176,9 @@ MlirType shardParseType(ShardLowering *lowering, const char *text) {
 }
 
 MlirOperation shardParseIntoModule(ShardLowering *lowering, const char *text) {
-  MlirOperation op = mlirOperationCreateParse(lowering->context,
-                                              mlirStringRefCreateFromCString(text),
-                                              mlirStringRefCreateFromCString("shard-lower-cpu"));
+  MlirOperation op =
+      mlirOperationCreateParse(lowering->context, mlirStringRefCreateFromCString(text),
+                               mlirStringRefCreateFromCString("shard-lower-cpu"));
   assert(!mlirOperationIsNull(op) && "text written by this code");
   mlirBlockAppendOwnedOperation(shardOpBody(lowering->module), op);
   return op;

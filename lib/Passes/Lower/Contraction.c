@@ -39,8 +39,7 @@ static intptr_t argumentNumber(MlirValue value, MlirBlock block) {
       return -1;
     value = mlirOperationGetOperand(op, 0);
   }
-  return mlirValueIsABlockArgument(value) &&
-                 mlirBlockEqual(mlirBlockArgumentGetOwner(value), block)
+  return mlirValueIsABlockArgument(value) && mlirBlockEqual(mlirBlockArgumentGetOwner(value), block)
              ? mlirBlockArgumentGetArgNumber(value)
              : -1;
 }
@@ -76,9 +75,7 @@ static bool isProjectedPermutation(MlirAffineMap map) {
   return mlirAffineMapIsProjectedPermutation(map);
 }
 
-static bool isLinalg(MlirOperation op) {
-  return !strncmp(shardOpGetName(op).data, "linalg.", 7);
-}
+static bool isLinalg(MlirOperation op) { return !strncmp(shardOpGetName(op).data, "linalg.", 7); }
 
 /// A contraction on tensors whose loops all belong to two of the three values or to all.
 static bool isTensorContraction(MlirOperation op) {
@@ -167,9 +164,8 @@ static bool matchTranspose(MlirValue value, MlirValue *outSource, int64_t *outPe
   MlirAffineMap in = mlirAffineMapAttrGetValue(mlirArrayAttrGetElement(maps, 0));
   MlirAffineMap out = mlirAffineMapAttrGetValue(mlirArrayAttrGetElement(maps, 1));
   if (!mlirAffineMapIsPermutation(in) || !mlirAffineMapIsPermutation(out) ||
-      !mlirTypeEqual(
-          mlirShapedTypeGetElementType(mlirValueGetType(mlirOperationGetOperand(op, 0))),
-          mlirShapedTypeGetElementType(mlirValueGetType(value))))
+      !mlirTypeEqual(mlirShapedTypeGetElementType(mlirValueGetType(mlirOperationGetOperand(op, 0))),
+                     mlirShapedTypeGetElementType(mlirValueGetType(value))))
     return false;
   for (intptr_t i = 0; i < rank; ++i) {
     intptr_t loop = mlirAffineDimExprGetPosition(mlirAffineMapGetResult(out, i));
@@ -320,8 +316,7 @@ void shardFillSplats(ShardLowering *lowering) {
         shardMakeConstant(&b, element, mlirDenseElementsAttrGetSplatValue(value)),
         shardMakeValue(&b, "tensor.empty", type, 0, NULL)};
     ShardNamedAttribute segments = {
-        "operandSegmentSizes",
-        mlirDenseI32ArrayGet(lowering->context, 2, (const int32_t[]){1, 1})};
+        "operandSegmentSizes", mlirDenseI32ArrayGet(lowering->context, 2, (const int32_t[]){1, 1})};
     MlirRegion region = mlirRegionCreate();
     MlirOperation fill = shardOpCreate(b.block, b.before, b.location, "linalg.fill", 1, &type, 2,
                                        operands, 1, &segments, 1, &region);
@@ -581,9 +576,8 @@ MlirLogicalResult shardEmitContraction(ShardBuffers *buffers, MlirOperation op,
         MlirValue notFirst = mlirOperationGetResult(
             shardMakeOp(&b, "arith.cmpi", 1, &lowering->i1, 2, operands, 1, &predicate), 0);
         MlirValue either[] = {later, notFirst};
-        later = mlirValueIsNull(later)
-                    ? notFirst
-                    : shardMakeValue(&b, "arith.ori", lowering->i1, 2, either);
+        later = mlirValueIsNull(later) ? notFirst
+                                       : shardMakeValue(&b, "arith.ori", lowering->i1, 2, either);
       }
     }
   }

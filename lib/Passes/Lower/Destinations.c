@@ -59,7 +59,7 @@ static MlirValue tensorOf(ShardLowerBuilder *b, MlirValue buffer, MlirType tenso
   ShardNamedAttribute attributes[] = {{"restrict", shardAttrUnit(b->lowering->context)},
                                       {"writable", shardAttrUnit(b->lowering->context)}};
   return mlirOperationGetResult(shardMakeOp(b, "bufferization.to_tensor", 1, &tensor, 1, &buffer,
-                                           writable ? 2 : 1, attributes),
+                                            writable ? 2 : 1, attributes),
                                 0);
 }
 
@@ -85,8 +85,7 @@ typedef struct Mesh {
 /// The mesh that the op names by `grid`.
 static MlirLogicalResult getMesh(ShardLowering *lowering, MlirOperation op, Mesh *mesh) {
   MlirAttribute symbol = shardOpGetAttribute(op, "grid");
-  MlirOperation grid =
-      shardModuleLookup(lowering->module, mlirFlatSymbolRefAttrGetValue(symbol));
+  MlirOperation grid = shardModuleLookup(lowering->module, mlirFlatSymbolRefAttrGetValue(symbol));
   if (mlirOperationIsNull(grid))
     return shardEmitError(op, "the mesh of this collective is not defined");
   MlirAttribute shape = shardOpGetAttribute(grid, "shape");
@@ -133,16 +132,16 @@ static MlirValue buildGroupIndex(ShardLowerBuilder *b, MlirValue context, const 
                                  const Mesh *mesh) {
   MlirValue index = shardMakeI64(b, 0);
   for (intptr_t i = 0; i < group->nAxes; ++i)
-    index = shardMakeAdd(
-        b, shardMakeMul(b, index, shardMakeI64(b, mesh->sizes[group->axes[i]])),
-        buildCoordinate(b, context, group->axes[i]));
+    index = shardMakeAdd(b, shardMakeMul(b, index, shardMakeI64(b, mesh->sizes[group->axes[i]])),
+                         buildCoordinate(b, context, group->axes[i]));
   return index;
 }
 
 /// World rank of the device at multi-index `attribute` (with dynamic parts in operands 1...) of the
 /// group; `inGroup`: its linear index in the group instead.
-static MlirValue buildPeer(ShardLowerBuilder *b, MlirOperation op, MlirValue context, const Group *group,
-                           const Mesh *mesh, const char *attribute, bool inGroup) {
+static MlirValue buildPeer(ShardLowerBuilder *b, MlirOperation op, MlirValue context,
+                           const Group *group, const Mesh *mesh, const char *attribute,
+                           bool inGroup) {
   MlirAttribute multiIndex = shardOpGetAttribute(op, attribute);
   intptr_t nextOperand = 1;
   MlirValue part[32];
@@ -161,8 +160,7 @@ static MlirValue buildPeer(ShardLowerBuilder *b, MlirOperation op, MlirValue con
       continue;
     MlirValue coordinate =
         mlirValueIsNull(part[axis]) ? buildCoordinate(b, context, axis) : part[axis];
-    rank = shardMakeAdd(b, shardMakeMul(b, rank, shardMakeI64(b, mesh->sizes[axis])),
-                         coordinate);
+    rank = shardMakeAdd(b, shardMakeMul(b, rank, shardMakeI64(b, mesh->sizes[axis])), coordinate);
   }
   return rank;
 }
@@ -186,8 +184,8 @@ static MlirLogicalResult reductionNumber(MlirOperation op, int64_t *number) {
                {"bitwise_and", SHARD_RT_AND}, {"bitwise_or", SHARD_RT_OR}};
   for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); ++i) {
     snprintf(text, sizeof(text), "#shard<partial %s>", table[i].name);
-    if (mlirAttributeEqual(
-            attribute, mlirAttributeParseGet(context, mlirStringRefCreateFromCString(text)))) {
+    if (mlirAttributeEqual(attribute,
+                           mlirAttributeParseGet(context, mlirStringRefCreateFromCString(text)))) {
       *number = table[i].number;
       return mlirLogicalResultSuccess();
     }
@@ -238,23 +236,22 @@ static MlirValue buildStrided(Collective *c, const Group *group, MlirValue input
   MlirType small = gather ? type : resultType;
   MlirValue send = pointerToRead(b, input), buffer;
   MlirValue recv = pointerToWrite(b, resultType, &buffer);
-  MlirValue operands[] = {
-      c->context,
-      shardMakeI32(b, c->site),
-      shardMakeI32(b, group->mask),
-      send,
-      recv,
-      shardMakeI64(b, dimProduct(small, 0, dim)),
-      shardMakeI64(b, dimProduct(small, dim, mlirShapedTypeGetRank(small))),
-      shardMakeI32(b, c->element),
-      gather ? (MlirValue){NULL} : shardMakeI32(b, reduction)};
+  MlirValue operands[] = {c->context,
+                          shardMakeI32(b, c->site),
+                          shardMakeI32(b, group->mask),
+                          send,
+                          recv,
+                          shardMakeI64(b, dimProduct(small, 0, dim)),
+                          shardMakeI64(b, dimProduct(small, dim, mlirShapedTypeGetRank(small))),
+                          shardMakeI32(b, c->element),
+                          gather ? (MlirValue){NULL} : shardMakeI32(b, reduction)};
   shardMakeRuntimeCall(b, gather ? "shardRtCallAllGather" : "shardRtCallReduceScatter", 0, NULL,
-                        gather ? 8 : 9, operands);
+                       gather ? 8 : 9, operands);
   return tensorOf(b, buffer, resultType, true);
 }
 
-/// The same when the op's axes are not in the mesh's order: axis by axis. The minor axis is gathered
-/// first; the major one is scattered first.
+/// The same when the op's axes are not in the mesh's order: axis by axis. The minor axis is
+/// gathered first; the major one is scattered first.
 static MlirValue buildStridedAnyOrder(Collective *c, MlirValue input, int64_t dim,
                                       int64_t reduction, bool gather) {
   if (c->group.ascending)
@@ -273,8 +270,8 @@ static MlirValue buildStridedAnyOrder(Collective *c, MlirValue input, int64_t di
 
 /// A call that leaves `count` elements of the operand's shape.
 static MlirValue buildSameShape(Collective *c, const char *callee, MlirValue input,
-                                MlirType resultType, bool hasExtra, MlirValue extra,
-                                int64_t mask, int64_t reduction) {
+                                MlirType resultType, bool hasExtra, MlirValue extra, int64_t mask,
+                                int64_t reduction) {
   ShardLowerBuilder *b = &c->b;
   MlirValue send = pointerToRead(b, input), buffer;
   MlirValue recv = pointerToWrite(b, resultType, &buffer);
@@ -475,19 +472,18 @@ static MlirLogicalResult lowerCollective(ShardLowering *lowering, MlirOperation 
       Group all = {.nAxes = c.mesh.nAxes};
       for (intptr_t i = 0; i < all.nAxes; ++i)
         all.axes[i] = (int32_t)i;
-      replaceWith(op, 0,
-                  shardMakeIndexCast(b, buildGroupIndex(b, c.context, &all, &c.mesh),
-                                      lowering->index));
+      replaceWith(
+          op, 0,
+          shardMakeIndexCast(b, buildGroupIndex(b, c.context, &all, &c.mesh), lowering->index));
     } else {
       MlirAttribute axes = shardOpGetAttribute(op, "axes");
       bool every = mlirAttributeIsNull(axes) || mlirDenseArrayGetNumElements(axes) == 0;
       for (intptr_t i = 0; i < mlirOperationGetNumResults(op); ++i)
-        replaceWith(op, i,
-                    shardMakeIndexCast(
-                        b,
-                        buildCoordinate(b, c.context,
-                                        every ? i : mlirDenseI16ArrayGetElement(axes, i)),
-                        lowering->index));
+        replaceWith(
+            op, i,
+            shardMakeIndexCast(
+                b, buildCoordinate(b, c.context, every ? i : mlirDenseI16ArrayGetElement(axes, i)),
+                lowering->index));
     }
     mlirOperationDestroy(op);
     return mlirLogicalResultSuccess();
@@ -495,8 +491,8 @@ static MlirLogicalResult lowerCollective(ShardLowering *lowering, MlirOperation 
 
   c.group = getGroup(op, &c.mesh);
   c.site = getInteger(op, "spmd.site", -1);
-  MlirValue input = mlirOperationGetNumOperands(op) ? mlirOperationGetOperand(op, 0)
-                                                    : (MlirValue){NULL};
+  MlirValue input =
+      mlirOperationGetNumOperands(op) ? mlirOperationGetOperand(op, 0) : (MlirValue){NULL};
   if (mlirValueIsNull(input) || !isTensor(mlirValueGetType(input)))
     return shardEmitError(op, "op has no lowering here");
   MlirType type = mlirValueGetType(input);
@@ -525,7 +521,8 @@ static MlirLogicalResult lowerCollective(ShardLowering *lowering, MlirOperation 
   } else if (!strcmp(name, "all_slice")) {
     result = buildAllSlice(&c, input, getInteger(op, "slice_axis", 0));
   } else if (!strcmp(name, "all_to_all")) {
-    int64_t splitDim = getInteger(op, "split_axis", 0), concatDim = getInteger(op, "concat_axis", 0);
+    int64_t splitDim = getInteger(op, "split_axis", 0),
+            concatDim = getInteger(op, "concat_axis", 0);
     if (!c.group.ascending)
       return shardEmitError(op, "all-to-all over mesh axes that are not in the mesh's order");
     if (mlirShapedTypeGetDimSize(type, splitDim) % c.group.size)
@@ -542,16 +539,15 @@ static MlirLogicalResult lowerCollective(ShardLowering *lowering, MlirOperation 
                             shardMakeI64(b, getInteger(op, "offset", 0)), (int64_t)1 << axis, -1);
   } else if (!strcmp(name, "broadcast")) {
     MlirValue root = buildPeer(b, op, c.context, &c.group, &c.mesh, "root", true);
-    result = buildSameShape(&c, "shardRtCallBroadcast", input, resultType, true, root,
-                            c.group.mask, -1);
+    result =
+        buildSameShape(&c, "shardRtCallBroadcast", input, resultType, true, root, c.group.mask, -1);
   } else if (!strcmp(name, "send") || !strcmp(name, "recv")) {
     bool send = !strcmp(name, "send");
-    MlirValue peer = buildPeer(b, op, c.context, &c.group, &c.mesh,
-                               send ? "destination" : "source", false);
+    MlirValue peer =
+        buildPeer(b, op, c.context, &c.group, &c.mesh, send ? "destination" : "source", false);
     int64_t channel = getInteger(op, "spmd.channel", c.site < 0 ? 0 : c.site);
     MlirValue buffer = {NULL};
-    MlirValue pointer =
-        send ? pointerToRead(b, input) : pointerToWrite(b, resultType, &buffer);
+    MlirValue pointer = send ? pointerToRead(b, input) : pointerToWrite(b, resultType, &buffer);
     MlirValue operands[] = {c.context,
                             shardMakeI32(b, c.site),
                             shardMakeI32(b, channel),
@@ -601,8 +597,7 @@ static MlirLogicalResult lowerFunction(ShardLowering *lowering, MlirOperation fu
     if (mlirShapedTypeGetRank(type) >= MAX_RANK || shardTypeElementCount(type) < 0)
       return shardEmitError(func, "argument %" PRIdPTR " has no static shape", i);
     MlirValue pointer = mlirBlockInsertArgument(body, i + 2, lowering->pointer, location);
-    MlirValue tensor =
-        tensorOf(&b, shardMakeCast(&b, pointer, memrefOf(type)), type, false);
+    MlirValue tensor = tensorOf(&b, shardMakeCast(&b, pointer, memrefOf(type)), type, false);
     mlirValueReplaceAllUsesOfWith(argument, tensor);
     mlirBlockEraseArgument(body, (unsigned)(i + 3));
   }
@@ -630,7 +625,7 @@ static MlirLogicalResult lowerFunction(ShardLowering *lowering, MlirOperation fu
     ShardNamedAttribute attributes[] = {{"restrict", shardAttrUnit(lowering->context)},
                                         {"writable", shardAttrUnit(lowering->context)}};
     shardMakeOp(&end, "bufferization.materialize_in_destination", 0, NULL, 2, operands, 2,
-               attributes);
+                attributes);
   }
   shardMakeOp(&end, "func.return", 0, NULL, nKept, kept, 0, NULL);
   mlirOperationDestroy(terminator);
@@ -694,8 +689,8 @@ static MlirLogicalResult keepLoopBuffers(void *user, MlirOperation op) {
   return mlirLogicalResultSuccess();
 }
 
-/// The same for scf.while: what the second region yields goes back to the buffer of the argument that
-/// the first region passes on.
+/// The same for scf.while: what the second region yields goes back to the buffer of the argument
+/// that the first region passes on.
 static MlirLogicalResult keepWhileBuffers(void *user, MlirOperation op) {
   ShardLowering *lowering = user;
   MlirBlock before = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
@@ -729,8 +724,8 @@ static MlirLogicalResult copyBranchResults(void *user, MlirOperation op) {
     if (!isTensor(type) || shardTypeElementCount(type) < 0)
       continue;
     for (intptr_t r = 0; r < 2; ++r) {
-      MlirOperation yield = mlirBlockGetTerminator(
-          mlirRegionGetFirstBlock(mlirOperationGetRegion(op, r)));
+      MlirOperation yield =
+          mlirBlockGetTerminator(mlirRegionGetFirstBlock(mlirOperationGetRegion(op, r)));
       ShardLowerBuilder b = shardLowerBuilderBefore(lowering, yield);
       mlirOperationSetOperand(yield, i, buildCopy(&b, mlirOperationGetOperand(yield, i)));
     }
@@ -760,9 +755,9 @@ typedef struct Worklist {
 static MlirLogicalResult collect(void *user, MlirOperation op) {
   Worklist *list = user;
   MlirStringRef name = shardOpGetName(op);
-  bool wanted = shardStringIs(name, "func.call") ||
-                (name.length > 6 && !strncmp(name.data, "shard.", 6) &&
-                 !shardStringIs(name, "shard.grid"));
+  bool wanted =
+      shardStringIs(name, "func.call") ||
+      (name.length > 6 && !strncmp(name.data, "shard.", 6) && !shardStringIs(name, "shard.grid"));
   if (!wanted)
     return mlirLogicalResultSuccess();
   list->ops = shardArenaGrow(list->arena, list->ops, list->nOps, &list->capacity, list->nOps + 1,

@@ -118,9 +118,9 @@ static LLVMValueRef valueOf(const Tables *t, ShardArena *arena, MlirAttribute en
   LLVMValueRef data = LLVMConstPointerNull(t->pointer);
   MlirAttribute symbol = field(entry, "data");
   if (!mlirAttributeIsNull(symbol))
-    data = LLVMGetNamedGlobal(
-        t->module, shardArenaCopyString(arena, mlirStringAttrGetValue(symbol).data,
-                                        mlirStringAttrGetValue(symbol).length));
+    data = LLVMGetNamedGlobal(t->module,
+                              shardArenaCopyString(arena, mlirStringAttrGetValue(symbol).data,
+                                                   mlirStringAttrGetValue(symbol).length));
   LLVMValueRef fields[] = {i32Of(t, integerField(entry, "index")),
                            textOf(t, mlirStringAttrGetValue(field(entry, "name"))),
                            textOf(t, mlirStringAttrGetValue(field(entry, "role"))),
@@ -147,8 +147,8 @@ static LLVMValueRef valuesOf(const Tables *t, ShardArena *arena, MlirAttribute l
 /// size_t workspaceBytes(const int64_t *dims)
 static LLVMValueRef workspaceFunction(const Tables *t, int64_t bytes) {
   LLVMTypeRef parameter = t->pointer;
-  LLVMValueRef function = LLVMAddFunction(t->module, "shard.workspace",
-                                          LLVMFunctionType(t->i64, &parameter, 1, false));
+  LLVMValueRef function =
+      LLVMAddFunction(t->module, "shard.workspace", LLVMFunctionType(t->i64, &parameter, 1, false));
   LLVMSetLinkage(function, LLVMInternalLinkage);
   LLVMBuilderRef builder = LLVMCreateBuilderInContext(t->context);
   LLVMPositionBuilderAtEnd(builder, LLVMAppendBasicBlockInContext(t->context, function, ""));
@@ -207,21 +207,20 @@ static void addTables(LLVMModuleRef module, MlirAttribute program, ShardArena *a
     siteValues[i] = LLVMConstStructInContext(context, fields, 4, false);
   }
 
-  LLVMValueRef fields[] = {
-      i32Of(t, SHARD_PROGRAM_ABI_VERSION),
-      i32Of(t, nAxes),
-      arrayOf(t, t->pointer, nAxes, axisNames),
-      i64Array(t, arena, field(program, "sizes"), NULL),
-      i32Of(t, integerField(program, "pp")),
-      i32Of(t, nArguments),
-      i32Of(t, nResults),
-      i32Of(t, nStages),
-      i32Of(t, nSites),
-      arguments,
-      results,
-      arrayOf(t, LLVMTypeOf(stageValues[0]), nStages, stageValues),
-      nSites ? arrayOf(t, LLVMTypeOf(siteValues[0]), nSites, siteValues)
-             : LLVMConstPointerNull(t->pointer)};
+  LLVMValueRef fields[] = {i32Of(t, SHARD_PROGRAM_ABI_VERSION),
+                           i32Of(t, nAxes),
+                           arrayOf(t, t->pointer, nAxes, axisNames),
+                           i64Array(t, arena, field(program, "sizes"), NULL),
+                           i32Of(t, integerField(program, "pp")),
+                           i32Of(t, nArguments),
+                           i32Of(t, nResults),
+                           i32Of(t, nStages),
+                           i32Of(t, nSites),
+                           arguments,
+                           results,
+                           arrayOf(t, LLVMTypeOf(stageValues[0]), nStages, stageValues),
+                           nSites ? arrayOf(t, LLVMTypeOf(siteValues[0]), nSites, siteValues)
+                                  : LLVMConstPointerNull(t->pointer)};
   LLVMValueRef table = globalOf(
       t, LLVMConstStructInContext(context, fields, sizeof(fields) / sizeof(fields[0]), false));
   LLVMValueRef getter =
@@ -244,10 +243,10 @@ static void addAttribute(LLVMValueRef function, LLVMAttributeIndex index, const 
 }
 
 static void addTextAttribute(LLVMValueRef function, const char *name, const char *value) {
-  LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex,
-                          LLVMCreateStringAttribute(
-                              LLVMGetModuleContext(LLVMGetGlobalParent(function)), name,
-                              (unsigned)strlen(name), value, (unsigned)strlen(value)));
+  LLVMAddAttributeAtIndex(
+      function, LLVMAttributeFunctionIndex,
+      LLVMCreateStringAttribute(LLVMGetModuleContext(LLVMGetGlobalParent(function)), name,
+                                (unsigned)strlen(name), value, (unsigned)strlen(value)));
 }
 
 /// Only shardProgram is seen from outside; and what LLVM may assume.
@@ -424,9 +423,8 @@ MlirLogicalResult shardEmitShared(MlirOperation module, const char *mcpu, const 
   if (!buffer)
     return mlirLogicalResultFailure();
   char object[4096], shared[4096];
-  MlirLogicalResult result =
-      writeTemporary(module, path, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer), object,
-                     sizeof(object));
+  MlirLogicalResult result = writeTemporary(module, path, LLVMGetBufferStart(buffer),
+                                            LLVMGetBufferSize(buffer), object, sizeof(object));
   LLVMDisposeMemoryBuffer(buffer);
   if (mlirLogicalResultIsFailure(result))
     return result;

@@ -38,30 +38,28 @@ MlirLogicalResult shardCreateEntries(ShardLowering *lowering) {
   MlirType bodyType = mlirFunctionTypeGet(context, 5, inputs, 1, &lowering->i32);
   for (intptr_t s = 0; s < nStages; ++s) {
     MlirAttribute stage = mlirArrayAttrGetElement(stages, s);
-    MlirStringRef name = mlirStringAttrGetValue(mlirDictionaryAttrGetElementByName(
-        stage, mlirStringRefCreateFromCString("function")));
-    intptr_t nArguments = mlirDenseArrayGetNumElements(mlirDictionaryAttrGetElementByName(
-        stage, mlirStringRefCreateFromCString("arguments")));
+    MlirStringRef name = mlirStringAttrGetValue(
+        mlirDictionaryAttrGetElementByName(stage, mlirStringRefCreateFromCString("function")));
+    intptr_t nArguments = mlirDenseArrayGetNumElements(
+        mlirDictionaryAttrGetElementByName(stage, mlirStringRefCreateFromCString("arguments")));
     intptr_t nResults = mlirDenseArrayGetNumElements(
         mlirDictionaryAttrGetElementByName(stage, mlirStringRefCreateFromCString("results")));
     MlirOperation func = shardModuleLookup(lowering->module, name);
     MlirLocation location = mlirOperationGetLocation(func);
-    char *bodyName =
-        shardArenaFormat(lowering->arena, "%.*s.body", (int)name.length, name.data);
+    char *bodyName = shardArenaFormat(lowering->arena, "%.*s.body", (int)name.length, name.data);
     char *runName = shardArenaFormat(lowering->arena, "%.*s.run", (int)name.length, name.data);
     MlirBlock block;
     createFunction(lowering, bodyName, bodyType, location, &block);
     ShardLowerBuilder b = shardLowerBuilderAtEnd(lowering, block, location);
-    MlirValue *operands =
-        SHARD_ARENA_ARRAY(lowering->arena, MlirValue, 2 + nArguments + nResults);
+    MlirValue *operands = SHARD_ARENA_ARRAY(lowering->arena, MlirValue, 2 + nArguments + nResults);
     intptr_t n = 0;
     operands[n++] = mlirBlockGetArgument(block, 0);
     operands[n++] = mlirBlockGetArgument(block, 4);
     for (intptr_t i = 0; i < nArguments + nResults; ++i) {
       bool isResult = i >= nArguments;
-      MlirValue place = shardMakeElementPointer(
-          &b, mlirBlockGetArgument(block, isResult ? 3 : 2),
-          shardMakeI64(&b, isResult ? i - nArguments : i), lowering->pointer);
+      MlirValue place = shardMakeElementPointer(&b, mlirBlockGetArgument(block, isResult ? 3 : 2),
+                                                shardMakeI64(&b, isResult ? i - nArguments : i),
+                                                lowering->pointer);
       operands[n++] = shardMakeValue(&b, "llvm.load", lowering->pointer, 1, &place);
     }
     ShardNamedAttribute callee = {"callee", mlirFlatSymbolRefAttrGet(context, name)};
@@ -72,28 +70,26 @@ MlirLogicalResult shardCreateEntries(ShardLowering *lowering) {
     createFunction(lowering, runName, bodyType, location, &block);
     b = shardLowerBuilderAtEnd(lowering, block, location);
     ShardNamedAttribute target = {
-        "value",
-        mlirFlatSymbolRefAttrGet(context, mlirStringRefCreateFromCString(bodyName))};
+        "value", mlirFlatSymbolRefAttrGet(context, mlirStringRefCreateFromCString(bodyName))};
     MlirValue address = mlirOperationGetResult(
         shardMakeOp(&b, "func.constant", 1, &bodyType, 0, NULL, 1, &target), 0);
     MlirValue arguments[6] = {mlirBlockGetArgument(block, 0),
                               shardMakeCast(&b, address, lowering->pointer)};
     for (int i = 1; i < 5; ++i)
       arguments[1 + i] = mlirBlockGetArgument(block, i);
-    MlirOperation call =
-        shardMakeRuntimeCall(&b, "shardRtInvoke", 1, &lowering->i32, 6, arguments);
+    MlirOperation call = shardMakeRuntimeCall(&b, "shardRtInvoke", 1, &lowering->i32, 6, arguments);
     MlirValue status = mlirOperationGetResult(call, 0);
     shardMakeOp(&b, "func.return", 0, NULL, 1, &status, 0, NULL);
 
     MlirAttribute workspace = shardOpGetAttribute(func, "spmd.workspace");
     MlirNamedAttribute entries[] = {
         shardNamed(context, "function", shardAttrString(context, runName)),
-        shardNamed(context, "arguments",
-                   mlirDictionaryAttrGetElementByName(
-                       stage, mlirStringRefCreateFromCString("arguments"))),
-        shardNamed(context, "results",
-                   mlirDictionaryAttrGetElementByName(stage,
-                                                      mlirStringRefCreateFromCString("results"))),
+        shardNamed(
+            context, "arguments",
+            mlirDictionaryAttrGetElementByName(stage, mlirStringRefCreateFromCString("arguments"))),
+        shardNamed(
+            context, "results",
+            mlirDictionaryAttrGetElementByName(stage, mlirStringRefCreateFromCString("results"))),
         shardNamed(context, "workspace", workspace)};
     updated[s] = mlirDictionaryAttrGet(context, 4, entries);
   }

@@ -109,15 +109,17 @@ static int64_t bytesOf(const char *type) {
 /// @shard_pack_TB: a panel of B, kk x nn, to dst[kk][NR]; columns beyond nn are zero.
 static void addPack(Text *s, const char *name, const Tile *tile, const char *tb, const char *t) {
   int64_t w = tile->w, nr = tile->nr;
-  add(s, "func.func private @%s(%%b: !llvm.ptr, %%rsb: i64, %%csb: i64, %%kk: i64, %%nn: i64, "
-         "%%dst: !llvm.ptr) {\n",
+  add(s,
+      "func.func private @%s(%%b: !llvm.ptr, %%rsb: i64, %%csb: i64, %%kk: i64, %%nn: i64, "
+      "%%dst: !llvm.ptr) {\n",
       name);
   add(s, "%%c0 = arith.constant 0 : i64\n%%c1 = arith.constant 1 : i64\n");
   add(s, "%%cW = arith.constant %" PRId64 " : i64\n%%cNR = arith.constant %" PRId64 " : i64\n", w,
       nr);
   add(s, "%%zero = arith.constant 0.0 : %s\n", t);
   add(s, "%%full = arith.cmpi eq, %%nn, %%cNR : i64\n");
-  add(s, "%%unitC = arith.cmpi eq, %%csb, %%c1 : i64\n%%unitR = arith.cmpi eq, %%rsb, %%c1 : i64\n");
+  add(s,
+      "%%unitC = arith.cmpi eq, %%csb, %%c1 : i64\n%%unitR = arith.cmpi eq, %%rsb, %%c1 : i64\n");
   add(s, "%%rows = arith.andi %%full, %%unitC : i1\n%%columns = arith.andi %%full, %%unitR : i1\n");
   // Rows are contiguous: copy.
   add(s, "scf.if %%rows {\nscf.for %%k = %%c0 to %%kk step %%c1 : i64 {\n");
@@ -129,13 +131,18 @@ static void addPack(Text *s, const char *name, const Tile *tile, const char *tb,
     add(s, "%%ov%" PRId64 " = arith.constant %" PRId64 " : i64\n", v, v * w);
     add(s, "%%s%" PRId64 " = arith.addi %%so, %%ov%" PRId64 " : i64\n", v, v);
     add(s, "%%d%" PRId64 " = arith.addi %%do, %%ov%" PRId64 " : i64\n", v, v);
-    add(s, "%%sp%" PRId64 " = llvm.getelementptr %%b[%%s%" PRId64 "] : (!llvm.ptr, i64) -> !llvm.ptr, %s\n",
+    add(s,
+        "%%sp%" PRId64 " = llvm.getelementptr %%b[%%s%" PRId64
+        "] : (!llvm.ptr, i64) -> !llvm.ptr, %s\n",
         v, v, tb);
     addLoad(s, value, pointer, w, tb, t, bytesOf(tb));
-    add(s, "%%dp%" PRId64 " = llvm.getelementptr %%dst[%%d%" PRId64 "] : (!llvm.ptr, i64) -> !llvm.ptr, %s\n",
+    add(s,
+        "%%dp%" PRId64 " = llvm.getelementptr %%dst[%%d%" PRId64
+        "] : (!llvm.ptr, i64) -> !llvm.ptr, %s\n",
         v, v, t);
-    add(s, "llvm.store %%v%" PRId64 ", %%dp%" PRId64 " {alignment = %" PRId64 " : i64} : vector<%" PRId64
-           "x%s>, !llvm.ptr\n",
+    add(s,
+        "llvm.store %%v%" PRId64 ", %%dp%" PRId64 " {alignment = %" PRId64
+        " : i64} : vector<%" PRId64 "x%s>, !llvm.ptr\n",
         v, v, bytesOf(t), w, t);
   }
   add(s, "}\n} else {\n");
@@ -152,7 +159,9 @@ static void addPack(Text *s, const char *name, const Tile *tile, const char *tb,
     add(s, "%%rj%" PRId64 " = arith.addi %%j, %%ri%" PRId64 " : i64\n", i, i);
     add(s, "%%rm%" PRId64 " = arith.muli %%rj%" PRId64 ", %%csb : i64\n", i, i);
     add(s, "%%ro%" PRId64 " = arith.addi %%rm%" PRId64 ", %%k : i64\n", i, i);
-    add(s, "%%rp%" PRId64 " = llvm.getelementptr %%b[%%ro%" PRId64 "] : (!llvm.ptr, i64) -> !llvm.ptr, %s\n",
+    add(s,
+        "%%rp%" PRId64 " = llvm.getelementptr %%b[%%ro%" PRId64
+        "] : (!llvm.ptr, i64) -> !llvm.ptr, %s\n",
         i, i, tb);
     addLoad(s, value, pointer, w, tb, t, bytesOf(tb));
   }
@@ -162,8 +171,8 @@ static void addPack(Text *s, const char *name, const Tile *tile, const char *tb,
       if (i & step)
         continue;
       for (int half = 0; half < 2; ++half) {
-        add(s, "%%r%d_%" PRId64 " = vector.shuffle %%r%d_%" PRId64 ", %%r%d_%" PRId64 " [", round + 1,
-            i + (half ? step : 0), round, i, round, i + step);
+        add(s, "%%r%d_%" PRId64 " = vector.shuffle %%r%d_%" PRId64 ", %%r%d_%" PRId64 " [",
+            round + 1, i + (half ? step : 0), round, i, round, i + step);
         for (int64_t lane = 0; lane < w; ++lane) {
           int64_t from = half ? ((lane & step) ? lane + w : lane + step)
                               : ((lane & step) ? lane - step + w : lane);
@@ -176,10 +185,13 @@ static void addPack(Text *s, const char *name, const Tile *tile, const char *tb,
     add(s, "%%tk%" PRId64 " = arith.addi %%k, %%ri%" PRId64 " : i64\n", i, i);
     add(s, "%%tm%" PRId64 " = arith.muli %%tk%" PRId64 ", %%cNR : i64\n", i, i);
     add(s, "%%to%" PRId64 " = arith.addi %%tm%" PRId64 ", %%j : i64\n", i, i);
-    add(s, "%%tp%" PRId64 " = llvm.getelementptr %%dst[%%to%" PRId64 "] : (!llvm.ptr, i64) -> !llvm.ptr, %s\n",
+    add(s,
+        "%%tp%" PRId64 " = llvm.getelementptr %%dst[%%to%" PRId64
+        "] : (!llvm.ptr, i64) -> !llvm.ptr, %s\n",
         i, i, t);
-    add(s, "llvm.store %%r%d_%" PRId64 ", %%tp%" PRId64 " {alignment = %" PRId64 " : i64} : vector<%" PRId64
-           "x%s>, !llvm.ptr\n",
+    add(s,
+        "llvm.store %%r%d_%" PRId64 ", %%tp%" PRId64 " {alignment = %" PRId64
+        " : i64} : vector<%" PRId64 "x%s>, !llvm.ptr\n",
         round, i, i, bytesOf(t), w, t);
   }
   add(s, "}\n}\n");
@@ -210,7 +222,9 @@ static void addMicroKernel(Text *s, const Tile *tile, const char *ta, const char
     add(s, "%%i%" PRId64 " = arith.constant %" PRId64 " : i64\n", i, i);
     add(s, "%%row%" PRId64 " = arith.minsi %%i%" PRId64 ", %%last : i64\n", i, i);
     add(s, "%%ao%" PRId64 " = arith.muli %%row%" PRId64 ", %%rsa : i64\n", i, i);
-    add(s, "%%ar%" PRId64 " = llvm.getelementptr %%at[%%ao%" PRId64 "] : (!llvm.ptr, i64) -> !llvm.ptr, %s\n",
+    add(s,
+        "%%ar%" PRId64 " = llvm.getelementptr %%at[%%ao%" PRId64
+        "] : (!llvm.ptr, i64) -> !llvm.ptr, %s\n",
         i, i, ta);
   }
   add(s, "%%acc:%" PRId64 " = scf.for %%q = %%c0 to %%kk step %%c1 iter_args(", n);
@@ -226,7 +240,9 @@ static void addMicroKernel(Text *s, const Tile *tile, const char *ta, const char
     snprintf(pointer, sizeof(pointer), "bq%" PRId64, v);
     add(s, "%%bj%" PRId64 " = arith.constant %" PRId64 " : i64\n", v, v * w);
     add(s, "%%bi%" PRId64 " = arith.addi %%bo, %%bj%" PRId64 " : i64\n", v, v);
-    add(s, "%%bq%" PRId64 " = llvm.getelementptr %%bp[%%bi%" PRId64 "] : (!llvm.ptr, i64) -> !llvm.ptr, %s\n",
+    add(s,
+        "%%bq%" PRId64 " = llvm.getelementptr %%bp[%%bi%" PRId64
+        "] : (!llvm.ptr, i64) -> !llvm.ptr, %s\n",
         v, v, t);
     addLoad(s, value, pointer, w, t, t, bytesOf(t));
   }
@@ -235,16 +251,19 @@ static void addMicroKernel(Text *s, const Tile *tile, const char *ta, const char
     char value[32], pointer[32];
     snprintf(value, sizeof(value), "av%" PRId64, i);
     snprintf(pointer, sizeof(pointer), "ap%" PRId64, i);
-    add(s, "%%ap%" PRId64 " = llvm.getelementptr %%ar%" PRId64 "[%%aq] : (!llvm.ptr, i64) -> !llvm.ptr, %s\n", i,
-        i, ta);
+    add(s,
+        "%%ap%" PRId64 " = llvm.getelementptr %%ar%" PRId64
+        "[%%aq] : (!llvm.ptr, i64) -> !llvm.ptr, %s\n",
+        i, i, ta);
     addLoad(s, value, pointer, 1, ta, t, bytesOf(ta));
     add(s, "%%as%" PRId64 " = vector.broadcast %%av%" PRId64 " : %s to %s\n", i, i, t, vector);
     for (int64_t v = 0; v < nv; ++v) {
       int64_t k = i * nv + v;
-      add(s, "%%p%" PRId64 " = arith.mulf %%as%" PRId64 ", %%bv%" PRId64 " fastmath<contract> : %s\n", k, i,
-          v, vector);
-      add(s, "%%y%" PRId64 " = arith.addf %%p%" PRId64 ", %%x%" PRId64 " fastmath<contract> : %s\n", k, k, k,
-          vector);
+      add(s,
+          "%%p%" PRId64 " = arith.mulf %%as%" PRId64 ", %%bv%" PRId64 " fastmath<contract> : %s\n",
+          k, i, v, vector);
+      add(s, "%%y%" PRId64 " = arith.addf %%p%" PRId64 ", %%x%" PRId64 " fastmath<contract> : %s\n",
+          k, k, k, vector);
     }
   }
   add(s, "scf.yield ");
@@ -257,8 +276,10 @@ static void addMicroKernel(Text *s, const Tile *tile, const char *ta, const char
 
   // A whole tile of a C of the computing type goes out by vectors.
   bool wide = !strcmp(tc, t);
-  add(s, "%%wholeM = arith.cmpi eq, %%mr, %%cMR : i64\n%%unit = arith.cmpi eq, %%csc, %%c1 : i64\n");
-  add(s, "%%wholeN = arith.cmpi eq, %%nn, %%cNR : i64\n%%whole0 = arith.andi %%wholeM, %%wholeN : i1\n");
+  add(s,
+      "%%wholeM = arith.cmpi eq, %%mr, %%cMR : i64\n%%unit = arith.cmpi eq, %%csc, %%c1 : i64\n");
+  add(s, "%%wholeN = arith.cmpi eq, %%nn, %%cNR : i64\n%%whole0 = arith.andi %%wholeM, %%wholeN : "
+         "i1\n");
   add(s, "%%whole1 = arith.andi %%whole0, %%unit : i1\n%%may = arith.constant %s\n",
       wide ? "true" : "false");
   add(s, "%%whole = arith.andi %%whole1, %%may : i1\nscf.if %%whole {\n");
@@ -271,16 +292,25 @@ static void addMicroKernel(Text *s, const Tile *tile, const char *ta, const char
           int64_t k = i * nv + v;
           add(s, "%%cj%" PRId64 " = arith.constant %" PRId64 " : i64\n", k, v * w);
           add(s, "%%ci%" PRId64 " = arith.addi %%co%" PRId64 ", %%cj%" PRId64 " : i64\n", k, i, k);
-          add(s, "%%cq%" PRId64 " = llvm.getelementptr %%ct[%%ci%" PRId64 "] : (!llvm.ptr, i64) -> !llvm.ptr, %s\n",
+          add(s,
+              "%%cq%" PRId64 " = llvm.getelementptr %%ct[%%ci%" PRId64
+              "] : (!llvm.ptr, i64) -> !llvm.ptr, %s\n",
               k, k, tc);
           if (accumulate) {
-            add(s, "%%cv%" PRId64 " = llvm.load %%cq%" PRId64 " {alignment = %" PRId64 " : i64} : !llvm.ptr -> %s\n",
+            add(s,
+                "%%cv%" PRId64 " = llvm.load %%cq%" PRId64 " {alignment = %" PRId64
+                " : i64} : !llvm.ptr -> %s\n",
                 k, k, bytesOf(tc), vector);
-            add(s, "%%cs%" PRId64 " = arith.addf %%cv%" PRId64 ", %%acc#%" PRId64 " : %s\n", k, k, k, vector);
-            add(s, "llvm.store %%cs%" PRId64 ", %%cq%" PRId64 " {alignment = %" PRId64 " : i64} : %s, !llvm.ptr\n",
+            add(s, "%%cs%" PRId64 " = arith.addf %%cv%" PRId64 ", %%acc#%" PRId64 " : %s\n", k, k,
+                k, vector);
+            add(s,
+                "llvm.store %%cs%" PRId64 ", %%cq%" PRId64 " {alignment = %" PRId64
+                " : i64} : %s, !llvm.ptr\n",
                 k, k, bytesOf(tc), vector);
           } else {
-            add(s, "llvm.store %%acc#%" PRId64 ", %%cq%" PRId64 " {alignment = %" PRId64 " : i64} : %s, !llvm.ptr\n",
+            add(s,
+                "llvm.store %%acc#%" PRId64 ", %%cq%" PRId64 " {alignment = %" PRId64
+                " : i64} : %s, !llvm.ptr\n",
                 k, k, bytesOf(tc), vector);
           }
         }
@@ -291,12 +321,17 @@ static void addMicroKernel(Text *s, const Tile *tile, const char *ta, const char
   add(s, "} else {\n");
   for (int64_t k = 0; k < n; ++k) {
     add(s, "%%tc%" PRId64 " = arith.constant %" PRId64 " : i64\n", k, k * w);
-    add(s, "%%tq%" PRId64 " = llvm.getelementptr %%tile[%%tc%" PRId64 "] : (!llvm.ptr, i64) -> !llvm.ptr, %s\n", k,
-        k, t);
-    add(s, "llvm.store %%acc#%" PRId64 ", %%tq%" PRId64 " {alignment = %" PRId64 " : i64} : %s, !llvm.ptr\n", k, k,
-        bytesOf(t), vector);
+    add(s,
+        "%%tq%" PRId64 " = llvm.getelementptr %%tile[%%tc%" PRId64
+        "] : (!llvm.ptr, i64) -> !llvm.ptr, %s\n",
+        k, k, t);
+    add(s,
+        "llvm.store %%acc#%" PRId64 ", %%tq%" PRId64 " {alignment = %" PRId64
+        " : i64} : %s, !llvm.ptr\n",
+        k, k, bytesOf(t), vector);
   }
-  add(s, "scf.for %%i = %%c0 to %%mr step %%c1 : i64 {\nscf.for %%j = %%c0 to %%nn step %%c1 : i64 {\n");
+  add(s, "scf.for %%i = %%c0 to %%mr step %%c1 : i64 {\nscf.for %%j = %%c0 to %%nn step %%c1 : i64 "
+         "{\n");
   add(s, "%%to = arith.muli %%i, %%cNR : i64\n%%tj = arith.addi %%to, %%j : i64\n");
   add(s, "%%tp = llvm.getelementptr %%tile[%%tj] : (!llvm.ptr, i64) -> !llvm.ptr, %s\n", t);
   add(s, "%%e = llvm.load %%tp : !llvm.ptr -> %s\n", t);
@@ -305,8 +340,9 @@ static void addMicroKernel(Text *s, const Tile *tile, const char *ta, const char
   add(s, "%%cp = llvm.getelementptr %%ct[%%ce] : (!llvm.ptr, i64) -> !llvm.ptr, %s\n", tc);
   add(s, "%%f = scf.if %%add -> (%s) {\n", t);
   addLoad(s, "old", "cp", 1, tc, t, bytesOf(tc));
-  add(s, "%%sum = arith.addf %%old, %%e : %s\nscf.yield %%sum : %s\n} else {\nscf.yield %%e : %s\n}\n", t,
-      t, t);
+  add(s,
+      "%%sum = arith.addf %%old, %%e : %s\nscf.yield %%sum : %s\n} else {\nscf.yield %%e : %s\n}\n",
+      t, t, t);
   if (wide) {
     add(s, "llvm.store %%f, %%cp : %s, !llvm.ptr\n", t);
   } else {
@@ -334,15 +370,16 @@ const char *shardGemmGet(ShardLowering *lowering, MlirType a, MlirType b, MlirTy
   Text text = {.arena = lowering->arena}, *s = &text;
   // The parser wants to see the callee: both stand in one module and are moved out of it.
   add(s, "module {\nfunc.func private @%s(!llvm.ptr, i64, i64, i64, i64, !llvm.ptr)\n", pack);
-  add(s, "func.func private @%s(%%a: !llvm.ptr, %%rsa: i64, %%csa: i64, %%b: !llvm.ptr, %%rsb: i64, "
-         "%%csb: i64, %%c: !llvm.ptr, %%rsc: i64, %%csc: i64, %%m: i64, %%n: i64, %%k: i64, "
-         "%%kc: i64, %%accumulate: i1, %%scratch: !llvm.ptr) {\n",
+  add(s,
+      "func.func private @%s(%%a: !llvm.ptr, %%rsa: i64, %%csa: i64, %%b: !llvm.ptr, %%rsb: i64, "
+      "%%csb: i64, %%c: !llvm.ptr, %%rsc: i64, %%csc: i64, %%m: i64, %%n: i64, %%k: i64, "
+      "%%kc: i64, %%accumulate: i1, %%scratch: !llvm.ptr) {\n",
       name);
   add(s, "%%c0 = arith.constant 0 : i64\n%%c1 = arith.constant 1 : i64\n");
-  add(s, "%%cMR = arith.constant %" PRId64 " : i64\n%%cNR = arith.constant %" PRId64 " : i64\n", tile.mr,
-      tile.nr);
-  add(s, "%%cMC = arith.constant %" PRId64 " : i64\n%%few = arith.constant %" PRId64 " : i64\n", tile.mc,
-      2 * tile.mr);
+  add(s, "%%cMR = arith.constant %" PRId64 " : i64\n%%cNR = arith.constant %" PRId64 " : i64\n",
+      tile.mr, tile.nr);
+  add(s, "%%cMC = arith.constant %" PRId64 " : i64\n%%few = arith.constant %" PRId64 " : i64\n",
+      tile.mc, 2 * tile.mr);
   add(s, "%%vzero = arith.constant dense<0.0> : vector<%" PRId64 "x%s>\n", tile.w, t);
   add(s, "%%panel = arith.muli %%kc, %%cNR : i64\n");
   add(s, "%%tile = llvm.getelementptr %%scratch[%%panel] : (!llvm.ptr, i64) -> !llvm.ptr, %s\n", t);
@@ -350,7 +387,8 @@ const char *shardGemmGet(ShardLowering *lowering, MlirType a, MlirType b, MlirTy
       strcmp(tb, t) ? "false" : "true");
   add(s, "scf.for %%pc = %%c0 to %%k step %%kc : i64 {\n");
   add(s, "%%kleft = arith.subi %%k, %%pc : i64\n%%kk = arith.minsi %%kleft, %%kc : i64\n");
-  add(s, "%%later = arith.cmpi ne, %%pc, %%c0 : i64\n%%add = arith.ori %%later, %%accumulate : i1\n");
+  add(s,
+      "%%later = arith.cmpi ne, %%pc, %%c0 : i64\n%%add = arith.ori %%later, %%accumulate : i1\n");
   add(s, "scf.for %%ic = %%c0 to %%m step %%cMC : i64 {\n");
   add(s, "%%mleft = arith.subi %%m, %%ic : i64\n%%mm = arith.minsi %%mleft, %%cMC : i64\n");
   add(s, "scf.for %%jr = %%c0 to %%n step %%cNR : i64 {\n");
@@ -365,8 +403,9 @@ const char *shardGemmGet(ShardLowering *lowering, MlirType a, MlirType b, MlirTy
   add(s, "%%ldb = arith.select %%direct, %%rsb, %%cNR : i64\n");
   add(s, "%%bp = arith.select %%direct, %%bs, %%scratch : !llvm.ptr\n");
   add(s, "%%packed = arith.xori %%direct, %%true : i1\nscf.if %%packed {\n");
-  add(s, "func.call @%s(%%bs, %%rsb, %%csb, %%kk, %%nn, %%scratch) : (!llvm.ptr, i64, i64, i64, "
-         "i64, !llvm.ptr) -> ()\n}\n",
+  add(s,
+      "func.call @%s(%%bs, %%rsb, %%csb, %%kk, %%nn, %%scratch) : (!llvm.ptr, i64, i64, i64, "
+      "i64, !llvm.ptr) -> ()\n}\n",
       pack);
   add(s, "scf.for %%ir = %%c0 to %%mm step %%cMR : i64 {\n");
   add(s, "%%rleft = arith.subi %%mm, %%ir : i64\n%%mr = arith.minsi %%rleft, %%cMR : i64\n");
@@ -378,9 +417,9 @@ const char *shardGemmGet(ShardLowering *lowering, MlirType a, MlirType b, MlirTy
   add(s, "%%ct = llvm.getelementptr %%c[%%cx] : (!llvm.ptr, i64) -> !llvm.ptr, %s\n", tc);
   addMicroKernel(s, &tile, ta, tc, t);
   add(s, "}\n}\n}\n}\nfunc.return\n}\n}\n");
-  MlirOperation holder = mlirOperationCreateParse(lowering->context,
-                                                  mlirStringRefCreate(text.data, text.size),
-                                                  mlirStringRefCreateFromCString("shard_gemm"));
+  MlirOperation holder =
+      mlirOperationCreateParse(lowering->context, mlirStringRefCreate(text.data, text.size),
+                               mlirStringRefCreateFromCString("shard_gemm"));
   assert(!mlirOperationIsNull(holder) && "text written by this code");
   MlirOperation function =
       mlirOperationGetNextInBlock(mlirBlockGetFirstOperation(shardOpBody(holder)));

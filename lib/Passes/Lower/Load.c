@@ -86,7 +86,8 @@ static void setError(char **outError, const char *text, const char *path) {
     snprintf(*outError, size, "'%s': %s", path, text);
 }
 
-/// Whether an ELF file ends before what its headers say it holds: dlopen would map the rest and die of SIGBUS.
+/// Whether an ELF file ends before what its headers say it holds: dlopen would map the rest and die
+/// of SIGBUS.
 static bool isCutShort(const char *path) {
   FILE *file = fopen(path, "rb");
   if (!file)
@@ -96,7 +97,8 @@ static bool isCutShort(const char *path) {
   if (fread(&header, sizeof(header), 1, file) == 1 && !memcmp(header.e_ident, ELFMAG, SELFMAG) &&
       header.e_ident[EI_CLASS] == ELFCLASS64 && !fseek(file, 0, SEEK_END)) {
     uint64_t size = (uint64_t)ftell(file);
-    cut = header.e_shoff > size || (uint64_t)header.e_shnum * header.e_shentsize > size - header.e_shoff;
+    cut = header.e_shoff > size ||
+          (uint64_t)header.e_shnum * header.e_shentsize > size - header.e_shoff;
     for (size_t i = 0; i < header.e_phnum && !cut; ++i) {
       Elf64_Phdr segment;
       cut = fseek(file, (long)(header.e_phoff + i * header.e_phentsize), SEEK_SET) != 0 ||

@@ -105,8 +105,7 @@ static void markDims(MlirAffineExpr expr, bool *used) {
 
 static MlirLogicalResult noteIndexUse(void *user, MlirOperation op) {
   int64_t dim;
-  if (shardOpIs(op, "linalg.index") &&
-      shardAttrGetI64(shardOpGetAttribute(op, "dim"), &dim))
+  if (shardOpIs(op, "linalg.index") && shardAttrGetI64(shardOpGetAttribute(op, "dim"), &dim))
     ((bool *)user)[dim] = true;
   return mlirLogicalResultSuccess();
 }
@@ -122,8 +121,7 @@ static MlirLogicalResult describe(Nest *nest) {
   if (nest->nLoops > MAX_LOOPS || nest->nOperands > MAX_OPERANDS)
     return shardEmitError(op, "an op with more than %d loops or %d operands has no lowering",
                           MAX_LOOPS, MAX_OPERANDS);
-  MlirAttribute reduction =
-      shardParseAttribute(nest->lowering, "#linalg.iterator_type<reduction>");
+  MlirAttribute reduction = shardParseAttribute(nest->lowering, "#linalg.iterator_type<reduction>");
   for (intptr_t i = 0; i < nest->nLoops; ++i) {
     nest->isReduction[i] = mlirAttributeEqual(mlirArrayAttrGetElement(iterators, i), reduction);
     nest->sizes[i] = -1;
@@ -164,7 +162,8 @@ static MlirLogicalResult describe(Nest *nest) {
   }
   for (intptr_t i = 0; i < nest->nLoops; ++i)
     if (nest->sizes[i] < 0)
-      return shardEmitError(op, "the extent of loop %" PRIdPTR " does not follow from an operand", i);
+      return shardEmitError(op, "the extent of loop %" PRIdPTR " does not follow from an operand",
+                            i);
   return mlirLogicalResultSuccess();
 }
 
@@ -175,8 +174,7 @@ static bool canMerge(const Nest *nest, intptr_t outer, intptr_t inner) {
     return false;
   for (intptr_t i = 0; i < nest->nOperands; ++i) {
     const Access *access = &nest->accesses[i];
-    if (!access->isScalar &&
-        access->strides[outer] != access->strides[inner] * nest->sizes[inner])
+    if (!access->isScalar && access->strides[outer] != access->strides[inner] * nest->sizes[inner])
       return false;
   }
   return true;
@@ -231,10 +229,10 @@ static MlirValue elementPointer(ShardLowerBuilder *b, const Nest *nest, const Ac
     return pointer;
   MlirValue offset = shardMakeI64(b, 0);
   for (intptr_t d = 0; d < mlirAffineMapGetNumResults(access->map); ++d)
-    offset = shardMakeAdd(
-        b, offset,
-        shardMakeMul(b, buildAffine(b, nest, mlirAffineMapGetResult(access->map, d)),
-                      shardMakeI64(b, access->bufferStrides[d])));
+    offset =
+        shardMakeAdd(b, offset,
+                     shardMakeMul(b, buildAffine(b, nest, mlirAffineMapGetResult(access->map, d)),
+                                  shardMakeI64(b, access->bufferStrides[d])));
   return shardMakeElementPointer(b, access->value, offset, access->element);
 }
 
@@ -260,7 +258,8 @@ static MlirLogicalResult rewriteIndex(void *user, MlirOperation op) {
 }
 
 /// Clones the body with these values of its arguments (null: unused). Writes the yielded values.
-static void emitBody(Nest *nest, ShardLowerBuilder *b, const MlirValue *arguments, MlirValue *yielded) {
+static void emitBody(Nest *nest, ShardLowerBuilder *b, const MlirValue *arguments,
+                     MlirValue *yielded) {
   ShardArena *arena = nest->lowering->arena;
   size_t nOps = 0;
   for (MlirOperation op = mlirBlockGetFirstOperation(nest->body); !mlirOperationIsNull(op);
@@ -271,7 +270,7 @@ static void emitBody(Nest *nest, ShardLowerBuilder *b, const MlirValue *argument
   MlirValue *values = NULL;
 #define REMEMBER(from, to)                                                                         \
   do {                                                                                             \
-    values = shardArenaGrow(arena, values, nValues, &capacity, nValues + 1, sizeof(*values));     \
+    values = shardArenaGrow(arena, values, nValues, &capacity, nValues + 1, sizeof(*values));      \
     values[nValues] = (to);                                                                        \
     shardPointerMapSet(map, (from).ptr, (int64_t)nValues++);                                       \
   } while (0)
@@ -313,8 +312,8 @@ static void emitBody(Nest *nest, ShardLowerBuilder *b, const MlirValue *argument
 // Nest
 //===----------------------------------------------------------------------===//
 
-static MlirValue advance(ShardLowerBuilder *b, const Access *access, MlirValue pointer, intptr_t loop,
-                         MlirValue index) {
+static MlirValue advance(ShardLowerBuilder *b, const Access *access, MlirValue pointer,
+                         intptr_t loop, MlirValue index) {
   int64_t stride = access->strides[loop];
   if (access->isScalar || !access->isLinear || !stride)
     return pointer;
@@ -338,8 +337,7 @@ static void emitPoint(Nest *nest, ShardLowerBuilder *b, const MlirValue *pointer
   for (intptr_t i = 0; i < nest->nOperands; ++i) {
     const Access *access = &nest->accesses[i];
     arguments[i] = (MlirValue){NULL};
-    places[i] = access->isScalar ? (MlirValue){NULL}
-                                 : elementPointer(b, nest, access, pointers[i]);
+    places[i] = access->isScalar ? (MlirValue){NULL} : elementPointer(b, nest, access, pointers[i]);
     bool isOutput = i >= nest->nInputs;
     if (isOutput && carried)
       arguments[i] = carried[i - nest->nInputs];
@@ -365,10 +363,10 @@ static MlirType vectorOf(MlirType element, int64_t width) {
 
 /// Ops of a body that exist on vectors, element by element.
 static bool opHasVectorForm(MlirOperation op) {
-  static const char *const math[] = {"absf",  "absi",  "ceil",     "copysign", "cos",   "erf",
-                                     "exp",   "exp2",  "floor",    "fma",      "log",   "log10",
-                                     "log1p", "log2",  "powf",     "round",    "rsqrt", "roundeven",
-                                     "sin",   "sqrt",  "tanh",     "trunc"};
+  static const char *const math[] = {"absf",  "absi", "ceil",  "copysign", "cos",   "erf",
+                                     "exp",   "exp2", "floor", "fma",      "log",   "log10",
+                                     "log1p", "log2", "powf",  "round",    "rsqrt", "roundeven",
+                                     "sin",   "sqrt", "tanh",  "trunc"};
   if (mlirOperationGetNumRegions(op) || mlirOperationGetNumResults(op) != 1)
     return false;
   for (intptr_t i = -1; i < mlirOperationGetNumOperands(op); ++i) {
@@ -396,9 +394,9 @@ static bool opHasVectorForm(MlirOperation op) {
 /// The op that combines output `i` with what the step gives; null if it is none that may be
 /// reordered, or the output is used otherwise.
 static MlirOperation combinerOf(const Nest *nest, intptr_t i) {
-  static const char *const names[] = {"addf", "mulf", "maximumf", "minimumf", "maxnumf", "minnumf",
-                                      "addi", "muli", "andi",     "ori",      "xori",    "maxsi",
-                                      "minsi"};
+  static const char *const names[] = {"addf",    "mulf",  "maximumf", "minimumf", "maxnumf",
+                                      "minnumf", "addi",  "muli",     "andi",     "ori",
+                                      "xori",    "maxsi", "minsi"};
   MlirOperation none = {NULL};
   MlirValue state = mlirBlockGetArgument(nest->body, nest->nInputs + i);
   MlirValue yielded = mlirOperationGetOperand(mlirBlockGetTerminator(nest->body), i);
@@ -435,7 +433,7 @@ static MlirAttribute identityOf(MlirOperation combiner, MlirType type) {
     return mlirIntegerAttrGet(type, value);
   }
   double infinity = __builtin_inf();
-  double value = shardStringIs(name, "mulf") ? 1
+  double value = shardStringIs(name, "mulf")                                         ? 1
                  : shardStringIs(name, "maximumf") || shardStringIs(name, "maxnumf") ? -infinity
                  : shardStringIs(name, "minimumf") || shardStringIs(name, "minnumf") ? infinity
                                                                                      : -0.0;
@@ -493,10 +491,10 @@ static MlirValue loadVector(ShardLowerBuilder *b, MlirValue pointer, MlirType el
   bool isIndex = mlirTypeIsAIndex(element), isBit = mlirTypeEqual(element, lowering->i1);
   MlirType stored = isIndex ? lowering->i64 : isBit ? lowering->i8 : element;
   MlirType type = vectorOf(stored, width);
-  ShardNamedAttribute alignment = {
-      "alignment", shardAttrI64(lowering->context, shardTypeElementBytes(stored))};
-  MlirValue value = mlirOperationGetResult(
-      shardMakeOp(b, "llvm.load", 1, &type, 1, &pointer, 1, &alignment), 0);
+  ShardNamedAttribute alignment = {"alignment",
+                                   shardAttrI64(lowering->context, shardTypeElementBytes(stored))};
+  MlirValue value =
+      mlirOperationGetResult(shardMakeOp(b, "llvm.load", 1, &type, 1, &pointer, 1, &alignment), 0);
   if (isIndex)
     return shardMakeValue(b, "arith.index_cast", vectorOf(element, width), 1, &value);
   if (isBit)
@@ -515,8 +513,8 @@ static void storeVector(ShardLowerBuilder *b, MlirValue value, MlirValue pointer
     element = lowering->i8;
   }
   MlirValue operands[] = {value, pointer};
-  ShardNamedAttribute alignment = {
-      "alignment", shardAttrI64(lowering->context, shardTypeElementBytes(element))};
+  ShardNamedAttribute alignment = {"alignment",
+                                   shardAttrI64(lowering->context, shardTypeElementBytes(element))};
   shardMakeOp(b, "llvm.store", 0, NULL, 2, operands, 1, &alignment);
 }
 
@@ -530,8 +528,8 @@ static void emitVectorBody(Nest *nest, ShardLowerBuilder *b, intptr_t loop, int6
   MlirValue *values = NULL;
 #define REMEMBER(from, to)                                                                         \
   do {                                                                                             \
-    values = shardArenaGrow(lowering->arena, values, nValues, &capacity, nValues + 1,              \
-                            sizeof(*values));                                                      \
+    values =                                                                                       \
+        shardArenaGrow(lowering->arena, values, nValues, &capacity, nValues + 1, sizeof(*values)); \
     values[nValues] = (to);                                                                        \
     shardPointerMapSet(map, (from).ptr, (int64_t)nValues++);                                       \
   } while (0)
@@ -623,7 +621,7 @@ static void emitVectorStep(Inner *inner, ShardLowerBuilder *b, int64_t width, Ml
       places[i] = advance(b, access, pointers[i], inner->loop, index);
     if (!valueIsUsed(mlirBlockGetArgument(nest->body, i)))
       continue;
-    arguments[i] = access->isScalar                ? access->value
+    arguments[i] = access->isScalar               ? access->value
                    : access->strides[inner->loop] ? loadVector(b, places[i], access->element, width)
                                                   : shardMakeLoad(b, places[i], access->element);
   }
@@ -742,8 +740,7 @@ static void makeIdentities(Inner *inner, ShardLowerBuilder *b, int64_t width, in
       MlirType type = inner->nest->accesses[inner->nest->nInputs + i].element;
       MlirType vector = vectorOf(type, width);
       state[u * inner->nOutputs + i] = shardMakeConstant(
-          b, vector,
-          mlirDenseElementsAttrSplatGet(vector, identityOf(inner->combiners[i], type)));
+          b, vector, mlirDenseElementsAttrSplatGet(vector, identityOf(inner->combiners[i], type)));
     }
 }
 
@@ -760,8 +757,8 @@ static void emitInnermost(Nest *nest, ShardLowerBuilder *b, intptr_t level,
   MlirValue scalars[8] = {{NULL}}, state[8];
   if (inner.isReduction)
     for (intptr_t i = 0; i < inner.nOutputs; ++i)
-      scalars[i] = shardMakeLoad(b, pointers[nest->nInputs + i],
-                                 nest->accesses[nest->nInputs + i].element);
+      scalars[i] =
+          shardMakeLoad(b, pointers[nest->nInputs + i], nest->accesses[nest->nInputs + i].element);
   int64_t at = 0;
   if (canUseVectors(&inner)) {
     int64_t widest = nest->lowering->target.vectorBytes / 4;
@@ -811,9 +808,9 @@ static void emitLevel(Nest *nest, ShardLowerBuilder *b, intptr_t level, const Ml
     return;
   }
   intptr_t loop = nest->loopOf[level];
-  MlirOperation forOp = shardMakeFor(b, shardMakeI64(b, 0),
-                                     shardMakeI64(b, nest->emittedSizes[level]),
-                                     shardMakeI64(b, 1), 0, NULL);
+  MlirOperation forOp =
+      shardMakeFor(b, shardMakeI64(b, 0), shardMakeI64(b, nest->emittedSizes[level]),
+                   shardMakeI64(b, 1), 0, NULL);
   MlirBlock body = shardOpBody(forOp);
   ShardLowerBuilder inner = shardLowerBuilderAtEnd(lowering, body, b->location);
   MlirValue index = mlirBlockGetArgument(body, 0);
@@ -845,7 +842,7 @@ MlirLogicalResult shardEmitGenericLoops(ShardBuffers *buffers, MlirOperation op)
     pointers[i] = access->value;
     if (!access->isScalar && access->isLinear && access->offset)
       pointers[i] = shardMakeElementPointer(&b, access->value, shardMakeI64(&b, access->offset),
-                                             access->element);
+                                            access->element);
   }
   emitLevel(nest, &b, 0, pointers);
   return mlirLogicalResultSuccess();
@@ -894,7 +891,7 @@ MlirLogicalResult shardEmitCopyLoops(ShardBuffers *buffers, MlirOperation before
   intptr_t nLoops = contiguous ? n - 1 : n;
   for (intptr_t i = 0; i < nLoops; ++i) {
     MlirOperation forOp = shardMakeFor(&b, shardMakeI64(&b, 0), shardMakeI64(&b, sizes[i]),
-                                        shardMakeI64(&b, 1), 0, NULL);
+                                       shardMakeI64(&b, 1), 0, NULL);
     MlirBlock body = shardOpBody(forOp);
     b = open[i] = shardLowerBuilderAtEnd(lowering, body, b.location);
     MlirValue index = mlirBlockGetArgument(body, 0);
@@ -904,11 +901,9 @@ MlirLogicalResult shardEmitCopyLoops(ShardBuffers *buffers, MlirOperation before
         &b, toPointer, shardMakeMul(&b, index, shardMakeI64(&b, toStrides[i])), element);
   }
   if (contiguous) {
-    MlirValue operands[] = {
-        toPointer, fromPointer,
-        shardMakeI64(&b, sizes[n - 1] * shardTypeElementBytes(element))};
-    ShardNamedAttribute attribute = {
-        "isVolatile", mlirIntegerAttrGet(lowering->i1, 0)};
+    MlirValue operands[] = {toPointer, fromPointer,
+                            shardMakeI64(&b, sizes[n - 1] * shardTypeElementBytes(element))};
+    ShardNamedAttribute attribute = {"isVolatile", mlirIntegerAttrGet(lowering->i1, 0)};
     shardMakeOp(&b, "llvm.intr.memcpy", 0, NULL, 3, operands, 1, &attribute);
   } else {
     shardMakeStore(&b, shardMakeLoad(&b, fromPointer, element), toPointer);

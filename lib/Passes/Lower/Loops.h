@@ -31,9 +31,10 @@ bool shardIsContraction(MlirOperation op);
 MlirLogicalResult shardEmitContraction(ShardBuffers *buffers, MlirOperation op,
                                        MlirValue workspace);
 
-/// Scalars.c: before `op` in `func`: unless `condition` (i1), the rank fails with `message` and the location of `op`.
-void shardMakeAssert(ShardLowering *lowering, MlirOperation func, MlirOperation op, MlirValue condition,
-                     MlirStringRef message);
+/// Scalars.c: before `op` in `func`: unless `condition` (i1), the rank fails with `message` and the
+/// location of `op`.
+void shardMakeAssert(ShardLowering *lowering, MlirOperation func, MlirOperation op,
+                     MlirValue condition, MlirStringRef message);
 
 /// Scalars.c: assertions and elementary functions of a function.
 MlirLogicalResult shardLowerScalars(ShardLowering *lowering, MlirOperation func);

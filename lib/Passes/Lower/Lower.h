@@ -1,7 +1,8 @@
 //===- Lower.h - Parts of the CPU lowering ------------------------*- C -*-===//
 // The order of work, all on one module:
 //   tensors   shardProgramInfoCollect   what shard/Program.h needs, kept as `spmd.program`
-//             shardLowerToDestinations  functions take context, workspace and out-pointers; calls and
+//             shardLowerToDestinations  functions take context, workspace and out-pointers; calls
+//             and
 //                                       collectives become calls on pointers
 //             shardPrepareContractions  contractions start from nothing, read through transposes
 //   buffers   (one-shot-bufferize)
@@ -49,15 +50,17 @@ typedef struct ShardLowerBuilder {
 } ShardLowerBuilder;
 
 ShardLowerBuilder shardLowerBuilderBefore(ShardLowering *lowering, MlirOperation before);
-ShardLowerBuilder shardLowerBuilderAtEnd(ShardLowering *lowering, MlirBlock block, MlirLocation location);
-ShardLowerBuilder shardLowerBuilderAtStart(ShardLowering *lowering, MlirBlock block, MlirLocation location);
+ShardLowerBuilder shardLowerBuilderAtEnd(ShardLowering *lowering, MlirBlock block,
+                                         MlirLocation location);
+ShardLowerBuilder shardLowerBuilderAtStart(ShardLowering *lowering, MlirBlock block,
+                                           MlirLocation location);
 
 MlirOperation shardMakeOp(ShardLowerBuilder *b, const char *name, intptr_t nResults,
-                         const MlirType *results, intptr_t nOperands, const MlirValue *operands,
-                         intptr_t nAttributes, const ShardNamedAttribute *attributes);
+                          const MlirType *results, intptr_t nOperands, const MlirValue *operands,
+                          intptr_t nAttributes, const ShardNamedAttribute *attributes);
 /// One result, no attributes.
 MlirValue shardMakeValue(ShardLowerBuilder *b, const char *name, MlirType type, intptr_t nOperands,
-                          const MlirValue *operands);
+                         const MlirValue *operands);
 MlirValue shardMakeConstant(ShardLowerBuilder *b, MlirType type, MlirAttribute value);
 MlirValue shardMakeI64(ShardLowerBuilder *b, int64_t value);
 MlirValue shardMakeI32(ShardLowerBuilder *b, int64_t value);
@@ -68,18 +71,18 @@ MlirValue shardMakeCast(ShardLowerBuilder *b, MlirValue value, MlirType type); /
 MlirValue shardMakeIndexCast(ShardLowerBuilder *b, MlirValue value, MlirType type);
 /// `pointer` + `elements` (i64) of `elementType`.
 MlirValue shardMakeElementPointer(ShardLowerBuilder *b, MlirValue pointer, MlirValue elements,
-                                   MlirType elementType);
+                                  MlirType elementType);
 /// Loads or stores a scalar of a tensor: i1 is a byte, index is 64 bits.
 MlirValue shardMakeLoad(ShardLowerBuilder *b, MlirValue pointer, MlirType elementType);
 void shardMakeStore(ShardLowerBuilder *b, MlirValue value, MlirValue pointer);
 /// A call of a function of the module, declared at first use with these types.
 MlirOperation shardMakeRuntimeCall(ShardLowerBuilder *b, const char *callee, intptr_t nResults,
-                                    const MlirType *results, intptr_t nOperands,
-                                    const MlirValue *operands);
+                                   const MlirType *results, intptr_t nOperands,
+                                   const MlirValue *operands);
 /// scf.for from 0 to `count` by `step` (i64); returns its body, whose argument 0 is the index and
 /// whose further arguments are the `nCarried` values. The caller ends the body with shardMakeYield.
 MlirOperation shardMakeFor(ShardLowerBuilder *b, MlirValue from, MlirValue to, MlirValue step,
-                            intptr_t nCarried, const MlirValue *carried);
+                           intptr_t nCarried, const MlirValue *carried);
 void shardMakeYield(ShardLowerBuilder *b, intptr_t nValues, const MlirValue *values);
 
 static inline MlirBlock shardOpBody(MlirOperation op) {
@@ -87,8 +90,8 @@ static inline MlirBlock shardOpBody(MlirOperation op) {
 }
 static inline MlirNamedAttribute shardNamed(MlirContext context, const char *name,
                                             MlirAttribute attribute) {
-  return mlirNamedAttributeGet(
-      mlirIdentifierGet(context, mlirStringRefCreateFromCString(name)), attribute);
+  return mlirNamedAttributeGet(mlirIdentifierGet(context, mlirStringRefCreateFromCString(name)),
+                               attribute);
 }
 /// Parses text that this code wrote.
 MlirAttribute shardParseAttribute(ShardLowering *lowering, const char *text);

@@ -33,7 +33,8 @@ static void ignoreText(MlirStringRef text, void *user) {
   (void)user;
 }
 
-/// Pipeline text finds upstream's passes in MLIR's process-wide registry; a host may have none there.
+/// Pipeline text finds upstream's passes in MLIR's process-wide registry; a host may have none
+/// there.
 static void registerUpstream(void) { mlirRegisterAllPasses(); }
 
 static MlirLogicalResult runPipeline(ShardLowering *lowering, const char *passes) {
@@ -90,7 +91,8 @@ static MlirLogicalResult runLowerCpu(ShardPassRun *run) {
   STEP(shardLowerToDestinations(&lowering));
   STEP(shardPrepareContractions(&lowering));
   ShardHidden *hidden = shardHideContractions(&lowering);
-  MlirLogicalResult fused = runPipeline(&lowering, "func.func(linalg-fuse-elementwise-ops,lower-affine)");
+  MlirLogicalResult fused =
+      runPipeline(&lowering, "func.func(linalg-fuse-elementwise-ops,lower-affine)");
   shardShowContractions(&lowering, hidden);
   STEP(fused);
   shardFillSplats(&lowering);

@@ -3,7 +3,8 @@
 // shard/Program.h exports as `spmd.program` on the module:
 //   {axes = ["pp","tp"], sizes = array<i64>, pp = -1 : i64,
 //    arguments = [{index, name, role, global = tensor<..>, local, view = array<i64>,
-//                  axis_start = array<i32>, axes = array<i32>, constant = 0 : i64, data = "symbol"}],
+//                  axis_start = array<i32>, axes = array<i32>, constant = 0 : i64, data =
+//                  "symbol"}],
 //    results = [...], stages = [{function, arguments = array<i32>, results = array<i32>}],
 //    sites = [{site, kind, location, cause}]}
 // Whole values of constant arguments become globals.
@@ -130,11 +131,11 @@ static bool isAxisLists(MlirAttribute sharding, intptr_t nDims) {
   return true;
 }
 
-/// What is wrong with the attributes of an argument or result, null if nothing: they come from a file
-/// that may have been edited.
-static const char *checkAttributes(MlirAttribute index, MlirAttribute name, MlirAttribute role, MlirAttribute global,
-                                   MlirAttribute view, MlirAttribute sharding, MlirAttribute value,
-                                   MlirType local) {
+/// What is wrong with the attributes of an argument or result, null if nothing: they come from a
+/// file that may have been edited.
+static const char *checkAttributes(MlirAttribute index, MlirAttribute name, MlirAttribute role,
+                                   MlirAttribute global, MlirAttribute view, MlirAttribute sharding,
+                                   MlirAttribute value, MlirType local) {
   int64_t number;
   if (!mlirAttributeIsAInteger(index) || !shardAttrGetI64(index, &number) || number < 0)
     return "a number that is not a whole number from 0";
@@ -157,15 +158,16 @@ static const char *checkAttributes(MlirAttribute index, MlirAttribute name, Mlir
     return "an 'spmd.global' that is no static tensor of its rank and element type";
   if (!mlirAttributeIsNull(view) && !mlirAttributeIsADenseI64Array(view))
     return "an 'spmd.view' that is no array of i64";
-  intptr_t nDims = mlirAttributeIsNull(view) ? mlirShapedTypeGetRank(type) : mlirDenseArrayGetNumElements(view);
+  intptr_t nDims =
+      mlirAttributeIsNull(view) ? mlirShapedTypeGetRank(type) : mlirDenseArrayGetNumElements(view);
   if (!mlirAttributeIsNull(sharding) && !isAxisLists(sharding, nDims))
     return "an 'spmd.sharding' that is not a list of axis names for each dimension";
   return NULL;
 }
 
 /// Whether the parts of a view, each over its axes, multiply to the local shape.
-static bool givesLocalShape(const ShardMesh *mesh, MlirType global, MlirType local, MlirAttribute view,
-                            const int32_t *starts, const int32_t *axes) {
+static bool givesLocalShape(const ShardMesh *mesh, MlirType global, MlirType local,
+                            MlirAttribute view, const int32_t *starts, const int32_t *axes) {
   intptr_t n = mlirDenseArrayGetNumElements(view), at = 0;
   for (intptr_t d = 0; d < mlirShapedTypeGetRank(global); ++d) {
     int64_t size = mlirShapedTypeGetDimSize(global, d), product = 1, part = 1;
@@ -191,24 +193,24 @@ static MlirLogicalResult describeValue(ShardLowering *lowering, const ShardMesh 
                                        AttributeGetter get, const char *indexName, ValueList *list,
                                        int32_t *outIndex) {
   MlirContext context = lowering->context;
-  MlirAttribute index =
-      getOr(get(func, position, indexName), shardAttrI64(context, position));
+  MlirAttribute index = getOr(get(func, position, indexName), shardAttrI64(context, position));
   MlirAttribute name = getOr(get(func, position, "spmd.name"), shardAttrString(context, ""));
   MlirAttribute role = getOr(get(func, position, "spmd.role"), shardAttrString(context, ""));
-  MlirAttribute globalAttribute =
-      getOr(get(func, position, "spmd.global"), mlirTypeAttrGet(local));
+  MlirAttribute globalAttribute = getOr(get(func, position, "spmd.global"), mlirTypeAttrGet(local));
   MlirAttribute view = get(func, position, "spmd.view");
   MlirAttribute sharding = get(func, position, "spmd.sharding");
   MlirAttribute value = get(func, position, "spmd.value");
   const char *kind = strcmp(indexName, "spmd.arg") ? "result" : "argument";
-  const char *wrong = checkAttributes(index, name, role, globalAttribute, view, sharding, value, local);
+  const char *wrong =
+      checkAttributes(index, name, role, globalAttribute, view, sharding, value, local);
   if (wrong)
     return shardEmitError(func, "%s %" PRIdPTR " has %s", kind, position, wrong);
   MlirType global = mlirTypeAttrGetValue(globalAttribute);
   bool isTensor = mlirTypeIsAShaped(global);
   MlirType element = isTensor ? mlirShapedTypeGetElementType(global) : global;
   if (shardElementNumber(element) < 0)
-    return shardEmitError(func, "%s %" PRIdPTR " has an element type without a lowering", kind, position);
+    return shardEmitError(func, "%s %" PRIdPTR " has an element type without a lowering", kind,
+                          position);
   intptr_t rank = isTensor ? mlirShapedTypeGetRank(global) : 0;
   if (mlirAttributeIsNull(view)) {
     int64_t *shape = SHARD_ARENA_ARRAY(lowering->arena, int64_t, rank);
@@ -235,8 +237,9 @@ static MlirLogicalResult describeValue(ShardLowering *lowering, const ShardMesh 
   }
   starts[nDims] = nAxes;
   if (isTensor && !givesLocalShape(mesh, global, local, view, starts, axes))
-    return shardEmitError(func, "%s %" PRIdPTR ": 'spmd.global' and 'spmd.sharding' do not give its local shape", kind,
-                          position);
+    return shardEmitError(
+        func, "%s %" PRIdPTR ": 'spmd.global' and 'spmd.sharding' do not give its local shape",
+        kind, position);
   MlirAttribute data = mlirAttributeGetNull();
   bool constant =
       !mlirAttributeIsNull(value) || !mlirAttributeIsNull(get(func, position, "spmd.elided"));
@@ -287,8 +290,8 @@ static MlirAttribute findSite(MlirOperation module, int64_t site) {
 }
 
 static MlirAttribute dictionaryText(MlirAttribute dictionary, const char *name) {
-  MlirAttribute value = mlirDictionaryAttrGetElementByName(
-      dictionary, mlirStringRefCreateFromCString(name));
+  MlirAttribute value =
+      mlirDictionaryAttrGetElementByName(dictionary, mlirStringRefCreateFromCString(name));
   return !mlirAttributeIsNull(value) && mlirAttributeIsAString(value) ? value
                                                                       : mlirAttributeGetNull();
 }
@@ -305,10 +308,14 @@ static MlirLogicalResult collectSite(void *user, MlirOperation op) {
   MlirContext context = lowering->context;
   static const struct {
     const char *op, *kind;
-  } kinds[] = {{"shard.all_reduce", "all-reduce"}, {"shard.all_gather", "all-gather"},
-               {"shard.reduce_scatter", "reduce-scatter"}, {"shard.all_to_all", "all-to-all"},
-               {"shard.shift", "permute"}, {"shard.broadcast", "broadcast"},
-               {"shard.send", "send"}, {"shard.recv", "send"}};
+  } kinds[] = {{"shard.all_reduce", "all-reduce"},
+               {"shard.all_gather", "all-gather"},
+               {"shard.reduce_scatter", "reduce-scatter"},
+               {"shard.all_to_all", "all-to-all"},
+               {"shard.shift", "permute"},
+               {"shard.broadcast", "broadcast"},
+               {"shard.send", "send"},
+               {"shard.recv", "send"}};
   const char *kind = NULL;
   for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); ++i)
     if (shardStringIs(name, kinds[i].op))
@@ -316,14 +323,14 @@ static MlirLogicalResult collectSite(void *user, MlirOperation op) {
   if (!kind)
     return mlirLogicalResultSuccess();
   MlirAttribute kindAttribute = shardAttrString(context, kind);
-  MlirAttribute location = shardAttrString(
-      context, shardLocationText(mlirOperationGetLocation(op), lowering->arena));
+  MlirAttribute location =
+      shardAttrString(context, shardLocationText(mlirOperationGetLocation(op), lowering->arena));
   MlirAttribute cause = shardAttrString(context, "");
   MlirAttribute entry = findSite(lowering->module, site);
   if (!mlirAttributeIsNull(entry)) {
     kindAttribute = getOr(dictionaryText(entry, "kind"), kindAttribute);
-    location = getOr(dictionaryText(entry, "location"),
-                     getOr(dictionaryText(entry, "op"), location));
+    location =
+        getOr(dictionaryText(entry, "location"), getOr(dictionaryText(entry, "op"), location));
     cause = getOr(dictionaryText(entry, "cause"), cause);
   }
   // One entry a site: the first op stands for all of it.
@@ -376,10 +383,12 @@ MlirLogicalResult shardProgramInfoCollect(ShardLowering *lowering) {
     if (!mlirAttributeIsNull(attribute))
       shardAttrGetI64(attribute, &stage);
     else if (nStages)
-      return shardEmitError(op, "a second public function; expected one, or stages with 'spmd.stage'");
+      return shardEmitError(op,
+                            "a second public function; expected one, or stages with 'spmd.stage'");
     if (stage != nStages)
-      return shardEmitError(op, "'spmd.stage' is %" PRId64 ", expected %" PRIdPTR
-                                ": stages stand in order", stage, nStages);
+      return shardEmitError(
+          op, "'spmd.stage' is %" PRId64 ", expected %" PRIdPTR ": stages stand in order", stage,
+          nStages);
     if (nStages == (intptr_t)(sizeof(stages) / sizeof(stages[0])))
       return shardEmitError(op, "more than 4096 stages");
     stages[nStages++] = op;
@@ -400,18 +409,14 @@ MlirLogicalResult shardProgramInfoCollect(ShardLowering *lowering) {
     int32_t *argumentIndices = SHARD_ARENA_ARRAY(arena, int32_t, nArguments);
     int32_t *resultIndices = SHARD_ARENA_ARRAY(arena, int32_t, nResults);
     for (intptr_t i = 0; i < nArguments; ++i)
-      if (mlirLogicalResultIsFailure(
-              describeValue(lowering, &mesh, func, i,
-                            mlirValueGetType(mlirBlockGetArgument(body, i)),
-                            shardFuncGetArgumentAttribute, "spmd.arg", &arguments,
-                            &argumentIndices[i])))
+      if (mlirLogicalResultIsFailure(describeValue(
+              lowering, &mesh, func, i, mlirValueGetType(mlirBlockGetArgument(body, i)),
+              shardFuncGetArgumentAttribute, "spmd.arg", &arguments, &argumentIndices[i])))
         return mlirLogicalResultFailure();
     for (intptr_t i = 0; i < nResults; ++i)
-      if (mlirLogicalResultIsFailure(
-              describeValue(lowering, &mesh, func, i,
-                            mlirValueGetType(mlirOperationGetOperand(terminator, i)),
-                            shardFuncGetResultAttribute, "spmd.result", &results,
-                            &resultIndices[i])))
+      if (mlirLogicalResultIsFailure(describeValue(
+              lowering, &mesh, func, i, mlirValueGetType(mlirOperationGetOperand(terminator, i)),
+              shardFuncGetResultAttribute, "spmd.result", &results, &resultIndices[i])))
         return mlirLogicalResultFailure();
     allArguments[s] = argumentIndices;
     allResults[s] = resultIndices;
@@ -427,7 +432,8 @@ MlirLogicalResult shardProgramInfoCollect(ShardLowering *lowering) {
       allResults[s][i] = resultPlaces[allResults[s][i]];
     MlirNamedAttribute entries[] = {
         shardNamed(context, "function", shardOpGetAttribute(stages[s], "sym_name")),
-        shardNamed(context, "arguments", mlirDenseI32ArrayGet(context, nArguments, allArguments[s])),
+        shardNamed(context, "arguments",
+                   mlirDenseI32ArrayGet(context, nArguments, allArguments[s])),
         shardNamed(context, "results", mlirDenseI32ArrayGet(context, nResults, allResults[s]))};
     stageAttributes[s] = mlirDictionaryAttrGet(context, 3, entries);
   }
@@ -459,7 +465,8 @@ MlirLogicalResult shardProgramInfoCollect(ShardLowering *lowering) {
       shardNamed(context, "stages", mlirArrayAttrGet(context, nStages, stageAttributes)),
       shardNamed(context, "sites",
                  mlirArrayAttrGet(context, (intptr_t)sites.list.nItems, sites.list.items))};
-  shardOpSetAttribute(lowering->module, "spmd.program",
-                      mlirDictionaryAttrGet(context, sizeof(entries) / sizeof(entries[0]), entries));
+  shardOpSetAttribute(
+      lowering->module, "spmd.program",
+      mlirDictionaryAttrGet(context, sizeof(entries) / sizeof(entries[0]), entries));
   return mlirLogicalResultSuccess();
 }

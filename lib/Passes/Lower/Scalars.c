@@ -78,108 +78,106 @@ static const char expText[] =
     "  func.return %y : f32\n"
     "}\n";
 
-static const char tanhText[] =
-    "func.func private @shard_tanh_f32(%x: f32) -> f32 {\n"
-    "  %low = arith.constant -7.90531110763549805 : f32\n"
-    "  %high = arith.constant 7.90531110763549805 : f32\n"
-    "  %tiny = arith.constant 4.0e-4 : f32\n"
-    "  %a1 = arith.constant 4.89352455891786e-03 : f32\n"
-    "  %a3 = arith.constant 6.37261928875436e-04 : f32\n"
-    "  %a5 = arith.constant 1.48572235717979e-05 : f32\n"
-    "  %a7 = arith.constant 5.12229709037114e-08 : f32\n"
-    "  %a9 = arith.constant -8.60467152213735e-11 : f32\n"
-    "  %a11 = arith.constant 2.00018790482477e-13 : f32\n"
-    "  %a13 = arith.constant -2.76076847742355e-16 : f32\n"
-    "  %b0 = arith.constant 4.89352518554385e-03 : f32\n"
-    "  %b2 = arith.constant 2.26843463243900e-03 : f32\n"
-    "  %b4 = arith.constant 1.18534705686654e-04 : f32\n"
-    "  %b6 = arith.constant 1.19825839466702e-06 : f32\n"
-    "  %tooLow = arith.cmpf olt, %x, %low : f32\n"
-    "  %u = arith.select %tooLow, %low, %x : f32\n"
-    "  %tooHigh = arith.cmpf ogt, %u, %high : f32\n"
-    "  %v = arith.select %tooHigh, %high, %u : f32\n"
-    "  %z = arith.mulf %v, %v : f32\n"
-    "  %p0 = arith.mulf %z, %a13 fastmath<contract> : f32\n"
-    "  %q0 = arith.addf %p0, %a11 fastmath<contract> : f32\n"
-    "  %p1 = arith.mulf %z, %q0 fastmath<contract> : f32\n"
-    "  %q1 = arith.addf %p1, %a9 fastmath<contract> : f32\n"
-    "  %p2 = arith.mulf %z, %q1 fastmath<contract> : f32\n"
-    "  %q2 = arith.addf %p2, %a7 fastmath<contract> : f32\n"
-    "  %p3 = arith.mulf %z, %q2 fastmath<contract> : f32\n"
-    "  %q3 = arith.addf %p3, %a5 fastmath<contract> : f32\n"
-    "  %p4 = arith.mulf %z, %q3 fastmath<contract> : f32\n"
-    "  %q4 = arith.addf %p4, %a3 fastmath<contract> : f32\n"
-    "  %p5 = arith.mulf %z, %q4 fastmath<contract> : f32\n"
-    "  %q5 = arith.addf %p5, %a1 fastmath<contract> : f32\n"
-    "  %p = arith.mulf %v, %q5 : f32\n"
-    "  %s0 = arith.mulf %z, %b6 fastmath<contract> : f32\n"
-    "  %t0 = arith.addf %s0, %b4 fastmath<contract> : f32\n"
-    "  %s1 = arith.mulf %z, %t0 fastmath<contract> : f32\n"
-    "  %t1 = arith.addf %s1, %b2 fastmath<contract> : f32\n"
-    "  %s2 = arith.mulf %z, %t1 fastmath<contract> : f32\n"
-    "  %q = arith.addf %s2, %b0 fastmath<contract> : f32\n"
-    "  %d = arith.divf %p, %q : f32\n"
-    "  %m = math.absf %x : f32\n"
-    "  %isTiny = arith.cmpf olt, %m, %tiny : f32\n"
-    "  %w = arith.select %isTiny, %x, %d : f32\n"
-    "  %saturates = arith.constant 9.01 : f32\n"
-    "  %one = arith.constant 1.0 : f32\n"
-    "  %isBig = arith.cmpf oge, %m, %saturates : f32\n"
-    "  %sign = math.copysign %one, %x : f32\n"
-    "  %y = arith.select %isBig, %sign, %w : f32\n"
-    "  func.return %y : f32\n"
-    "}\n";
+static const char tanhText[] = "func.func private @shard_tanh_f32(%x: f32) -> f32 {\n"
+                               "  %low = arith.constant -7.90531110763549805 : f32\n"
+                               "  %high = arith.constant 7.90531110763549805 : f32\n"
+                               "  %tiny = arith.constant 4.0e-4 : f32\n"
+                               "  %a1 = arith.constant 4.89352455891786e-03 : f32\n"
+                               "  %a3 = arith.constant 6.37261928875436e-04 : f32\n"
+                               "  %a5 = arith.constant 1.48572235717979e-05 : f32\n"
+                               "  %a7 = arith.constant 5.12229709037114e-08 : f32\n"
+                               "  %a9 = arith.constant -8.60467152213735e-11 : f32\n"
+                               "  %a11 = arith.constant 2.00018790482477e-13 : f32\n"
+                               "  %a13 = arith.constant -2.76076847742355e-16 : f32\n"
+                               "  %b0 = arith.constant 4.89352518554385e-03 : f32\n"
+                               "  %b2 = arith.constant 2.26843463243900e-03 : f32\n"
+                               "  %b4 = arith.constant 1.18534705686654e-04 : f32\n"
+                               "  %b6 = arith.constant 1.19825839466702e-06 : f32\n"
+                               "  %tooLow = arith.cmpf olt, %x, %low : f32\n"
+                               "  %u = arith.select %tooLow, %low, %x : f32\n"
+                               "  %tooHigh = arith.cmpf ogt, %u, %high : f32\n"
+                               "  %v = arith.select %tooHigh, %high, %u : f32\n"
+                               "  %z = arith.mulf %v, %v : f32\n"
+                               "  %p0 = arith.mulf %z, %a13 fastmath<contract> : f32\n"
+                               "  %q0 = arith.addf %p0, %a11 fastmath<contract> : f32\n"
+                               "  %p1 = arith.mulf %z, %q0 fastmath<contract> : f32\n"
+                               "  %q1 = arith.addf %p1, %a9 fastmath<contract> : f32\n"
+                               "  %p2 = arith.mulf %z, %q1 fastmath<contract> : f32\n"
+                               "  %q2 = arith.addf %p2, %a7 fastmath<contract> : f32\n"
+                               "  %p3 = arith.mulf %z, %q2 fastmath<contract> : f32\n"
+                               "  %q3 = arith.addf %p3, %a5 fastmath<contract> : f32\n"
+                               "  %p4 = arith.mulf %z, %q3 fastmath<contract> : f32\n"
+                               "  %q4 = arith.addf %p4, %a3 fastmath<contract> : f32\n"
+                               "  %p5 = arith.mulf %z, %q4 fastmath<contract> : f32\n"
+                               "  %q5 = arith.addf %p5, %a1 fastmath<contract> : f32\n"
+                               "  %p = arith.mulf %v, %q5 : f32\n"
+                               "  %s0 = arith.mulf %z, %b6 fastmath<contract> : f32\n"
+                               "  %t0 = arith.addf %s0, %b4 fastmath<contract> : f32\n"
+                               "  %s1 = arith.mulf %z, %t0 fastmath<contract> : f32\n"
+                               "  %t1 = arith.addf %s1, %b2 fastmath<contract> : f32\n"
+                               "  %s2 = arith.mulf %z, %t1 fastmath<contract> : f32\n"
+                               "  %q = arith.addf %s2, %b0 fastmath<contract> : f32\n"
+                               "  %d = arith.divf %p, %q : f32\n"
+                               "  %m = math.absf %x : f32\n"
+                               "  %isTiny = arith.cmpf olt, %m, %tiny : f32\n"
+                               "  %w = arith.select %isTiny, %x, %d : f32\n"
+                               "  %saturates = arith.constant 9.01 : f32\n"
+                               "  %one = arith.constant 1.0 : f32\n"
+                               "  %isBig = arith.cmpf oge, %m, %saturates : f32\n"
+                               "  %sign = math.copysign %one, %x : f32\n"
+                               "  %y = arith.select %isBig, %sign, %w : f32\n"
+                               "  func.return %y : f32\n"
+                               "}\n";
 
-static const char erfText[] =
-    "func.func private @shard_erf_f32(%x: f32) -> f32 {\n"
-    "  %low = arith.constant -4.0 : f32\n"
-    "  %high = arith.constant 4.0 : f32\n"
-    "  %a1 = arith.constant -1.60960333262415e-02 : f32\n"
-    "  %a3 = arith.constant -2.95459980854025e-03 : f32\n"
-    "  %a5 = arith.constant -7.34990630326855e-04 : f32\n"
-    "  %a7 = arith.constant -5.69250639462346e-05 : f32\n"
-    "  %a9 = arith.constant -2.10102402082508e-06 : f32\n"
-    "  %a11 = arith.constant 2.77068142495902e-08 : f32\n"
-    "  %a13 = arith.constant -2.72614225801306e-10 : f32\n"
-    "  %b0 = arith.constant -1.42647390514189e-02 : f32\n"
-    "  %b2 = arith.constant -7.37332916720468e-03 : f32\n"
-    "  %b4 = arith.constant -1.68282697438203e-03 : f32\n"
-    "  %b6 = arith.constant -2.13374055278905e-04 : f32\n"
-    "  %b8 = arith.constant -1.45660718464996e-05 : f32\n"
-    "  %tooLow = arith.cmpf olt, %x, %low : f32\n"
-    "  %u = arith.select %tooLow, %low, %x : f32\n"
-    "  %tooHigh = arith.cmpf ogt, %u, %high : f32\n"
-    "  %v = arith.select %tooHigh, %high, %u : f32\n"
-    "  %z = arith.mulf %v, %v : f32\n"
-    "  %p0 = arith.mulf %z, %a13 fastmath<contract> : f32\n"
-    "  %q0 = arith.addf %p0, %a11 fastmath<contract> : f32\n"
-    "  %p1 = arith.mulf %z, %q0 fastmath<contract> : f32\n"
-    "  %q1 = arith.addf %p1, %a9 fastmath<contract> : f32\n"
-    "  %p2 = arith.mulf %z, %q1 fastmath<contract> : f32\n"
-    "  %q2 = arith.addf %p2, %a7 fastmath<contract> : f32\n"
-    "  %p3 = arith.mulf %z, %q2 fastmath<contract> : f32\n"
-    "  %q3 = arith.addf %p3, %a5 fastmath<contract> : f32\n"
-    "  %p4 = arith.mulf %z, %q3 fastmath<contract> : f32\n"
-    "  %q4 = arith.addf %p4, %a3 fastmath<contract> : f32\n"
-    "  %p5 = arith.mulf %z, %q4 fastmath<contract> : f32\n"
-    "  %q5 = arith.addf %p5, %a1 fastmath<contract> : f32\n"
-    "  %p = arith.mulf %v, %q5 : f32\n"
-    "  %s0 = arith.mulf %z, %b8 fastmath<contract> : f32\n"
-    "  %t0 = arith.addf %s0, %b6 fastmath<contract> : f32\n"
-    "  %s1 = arith.mulf %z, %t0 fastmath<contract> : f32\n"
-    "  %t1 = arith.addf %s1, %b4 fastmath<contract> : f32\n"
-    "  %s2 = arith.mulf %z, %t1 fastmath<contract> : f32\n"
-    "  %t2 = arith.addf %s2, %b2 fastmath<contract> : f32\n"
-    "  %s3 = arith.mulf %z, %t2 fastmath<contract> : f32\n"
-    "  %q = arith.addf %s3, %b0 fastmath<contract> : f32\n"
-    "  %w = arith.divf %p, %q : f32\n"
-    "  %one = arith.constant 1.0 : f32\n"
-    "  %m = math.absf %x : f32\n"
-    "  %isBig = arith.cmpf oge, %m, %high : f32\n"
-    "  %sign = math.copysign %one, %x : f32\n"
-    "  %y = arith.select %isBig, %sign, %w : f32\n"
-    "  func.return %y : f32\n"
-    "}\n";
+static const char erfText[] = "func.func private @shard_erf_f32(%x: f32) -> f32 {\n"
+                              "  %low = arith.constant -4.0 : f32\n"
+                              "  %high = arith.constant 4.0 : f32\n"
+                              "  %a1 = arith.constant -1.60960333262415e-02 : f32\n"
+                              "  %a3 = arith.constant -2.95459980854025e-03 : f32\n"
+                              "  %a5 = arith.constant -7.34990630326855e-04 : f32\n"
+                              "  %a7 = arith.constant -5.69250639462346e-05 : f32\n"
+                              "  %a9 = arith.constant -2.10102402082508e-06 : f32\n"
+                              "  %a11 = arith.constant 2.77068142495902e-08 : f32\n"
+                              "  %a13 = arith.constant -2.72614225801306e-10 : f32\n"
+                              "  %b0 = arith.constant -1.42647390514189e-02 : f32\n"
+                              "  %b2 = arith.constant -7.37332916720468e-03 : f32\n"
+                              "  %b4 = arith.constant -1.68282697438203e-03 : f32\n"
+                              "  %b6 = arith.constant -2.13374055278905e-04 : f32\n"
+                              "  %b8 = arith.constant -1.45660718464996e-05 : f32\n"
+                              "  %tooLow = arith.cmpf olt, %x, %low : f32\n"
+                              "  %u = arith.select %tooLow, %low, %x : f32\n"
+                              "  %tooHigh = arith.cmpf ogt, %u, %high : f32\n"
+                              "  %v = arith.select %tooHigh, %high, %u : f32\n"
+                              "  %z = arith.mulf %v, %v : f32\n"
+                              "  %p0 = arith.mulf %z, %a13 fastmath<contract> : f32\n"
+                              "  %q0 = arith.addf %p0, %a11 fastmath<contract> : f32\n"
+                              "  %p1 = arith.mulf %z, %q0 fastmath<contract> : f32\n"
+                              "  %q1 = arith.addf %p1, %a9 fastmath<contract> : f32\n"
+                              "  %p2 = arith.mulf %z, %q1 fastmath<contract> : f32\n"
+                              "  %q2 = arith.addf %p2, %a7 fastmath<contract> : f32\n"
+                              "  %p3 = arith.mulf %z, %q2 fastmath<contract> : f32\n"
+                              "  %q3 = arith.addf %p3, %a5 fastmath<contract> : f32\n"
+                              "  %p4 = arith.mulf %z, %q3 fastmath<contract> : f32\n"
+                              "  %q4 = arith.addf %p4, %a3 fastmath<contract> : f32\n"
+                              "  %p5 = arith.mulf %z, %q4 fastmath<contract> : f32\n"
+                              "  %q5 = arith.addf %p5, %a1 fastmath<contract> : f32\n"
+                              "  %p = arith.mulf %v, %q5 : f32\n"
+                              "  %s0 = arith.mulf %z, %b8 fastmath<contract> : f32\n"
+                              "  %t0 = arith.addf %s0, %b6 fastmath<contract> : f32\n"
+                              "  %s1 = arith.mulf %z, %t0 fastmath<contract> : f32\n"
+                              "  %t1 = arith.addf %s1, %b4 fastmath<contract> : f32\n"
+                              "  %s2 = arith.mulf %z, %t1 fastmath<contract> : f32\n"
+                              "  %t2 = arith.addf %s2, %b2 fastmath<contract> : f32\n"
+                              "  %s3 = arith.mulf %z, %t2 fastmath<contract> : f32\n"
+                              "  %q = arith.addf %s3, %b0 fastmath<contract> : f32\n"
+                              "  %w = arith.divf %p, %q : f32\n"
+                              "  %one = arith.constant 1.0 : f32\n"
+                              "  %m = math.absf %x : f32\n"
+                              "  %isBig = arith.cmpf oge, %m, %high : f32\n"
+                              "  %sign = math.copysign %one, %x : f32\n"
+                              "  %y = arith.select %isBig, %sign, %w : f32\n"
+                              "  func.return %y : f32\n"
+                              "}\n";
 
 static const struct {
   const char *op, *callee, *text;
@@ -201,9 +199,9 @@ static MlirType withElement(MlirType type, MlirType element) {
 
 static MlirValue constantFloat(ShardLowerBuilder *b, MlirType type, double value) {
   MlirAttribute attribute = mlirFloatAttrDoubleGet(b->lowering->context, elementOf(type), value);
-  return shardMakeConstant(
-      b, type,
-      mlirTypeIsAVector(type) ? mlirDenseElementsAttrSplatGet(type, attribute) : attribute);
+  return shardMakeConstant(b, type,
+                           mlirTypeIsAVector(type) ? mlirDenseElementsAttrSplatGet(type, attribute)
+                                                   : attribute);
 }
 
 /// The text of a function of f32 for vectors of `width`; `name` gets the suffix _vN.
@@ -258,8 +256,8 @@ static MlirValue callFunction(ShardLowerBuilder *b, size_t function, MlirValue o
     text = vectorText(arena, text, callee, width);
     callee = shardArenaFormat(arena, "%s_v%" PRId64, callee, width);
   }
-  if (mlirOperationIsNull(shardModuleLookup(b->lowering->module,
-                                            mlirStringRefCreateFromCString(callee))))
+  if (mlirOperationIsNull(
+          shardModuleLookup(b->lowering->module, mlirStringRefCreateFromCString(callee))))
     shardParseIntoModule(b->lowering, text);
   return mlirOperationGetResult(shardMakeRuntimeCall(b, callee, 1, &type, 1, &operand), 0);
 }
@@ -284,8 +282,8 @@ static MlirValue constantString(ShardLowerBuilder *b, const char *text, size_t l
         mlirAttributeEqual(shardOpGetAttribute(op, "value"), value))
       name = shardOpGetAttribute(op, "sym_name");
   if (mlirAttributeIsNull(name)) {
-    name = shardAttrString(context, shardArenaFormat(lowering->arena, "shard_text_%" PRIdPTR,
-                                                     lowering->nGlobals++));
+    name = shardAttrString(
+        context, shardArenaFormat(lowering->arena, "shard_text_%" PRIdPTR, lowering->nGlobals++));
     char type[64];
     snprintf(type, sizeof(type), "!llvm.array<%zu x i8>", length + 1);
     MlirRegion region = mlirRegionCreate();
@@ -298,15 +296,14 @@ static MlirValue constantString(ShardLowerBuilder *b, const char *text, size_t l
     shardOpCreate(top, (MlirOperation){NULL}, b->location, "llvm.mlir.global", 0, NULL, 0, NULL, 5,
                   attributes, 1, &region);
   }
-  ShardNamedAttribute attribute = {
-      "global_name", mlirFlatSymbolRefAttrGet(context, mlirStringAttrGetValue(name))};
-  return mlirOperationGetResult(shardMakeOp(b, "llvm.mlir.addressof", 1, &lowering->pointer, 0, NULL,
-                                           1, &attribute),
-                                0);
+  ShardNamedAttribute attribute = {"global_name",
+                                   mlirFlatSymbolRefAttrGet(context, mlirStringAttrGetValue(name))};
+  return mlirOperationGetResult(
+      shardMakeOp(b, "llvm.mlir.addressof", 1, &lowering->pointer, 0, NULL, 1, &attribute), 0);
 }
 
-void shardMakeAssert(ShardLowering *lowering, MlirOperation func, MlirOperation op, MlirValue condition,
-                     MlirStringRef message) {
+void shardMakeAssert(ShardLowering *lowering, MlirOperation func, MlirOperation op,
+                     MlirValue condition, MlirStringRef message) {
   ShardLowerBuilder b = shardLowerBuilderBefore(lowering, op);
   MlirValue operands[] = {condition,
                           shardMakeConstant(&b, lowering->i1, mlirIntegerAttrGet(lowering->i1, 1))};
@@ -340,7 +337,8 @@ static bool getConstant(MlirValue value, int64_t *out) {
   return false;
 }
 
-static MlirValue buildBinary(ShardLowerBuilder *b, const char *name, MlirValue left, MlirValue right) {
+static MlirValue buildBinary(ShardLowerBuilder *b, const char *name, MlirValue left,
+                             MlirValue right) {
   MlirValue operands[] = {left, right};
   return shardMakeValue(b, name, mlirValueGetType(left), 2, operands);
 }
@@ -352,8 +350,7 @@ static void lowerPower(ShardLowering *lowering, MlirOperation op) {
   MlirType type = mlirValueGetType(base);
   int64_t exponent;
   MlirValue result;
-  if (getConstant(mlirOperationGetOperand(op, 1), &exponent) && exponent >= -64 &&
-      exponent <= 64) {
+  if (getConstant(mlirOperationGetOperand(op, 1), &exponent) && exponent >= -64 && exponent <= 64) {
     MlirValue one = constantFloat(&b, type, 1);
     MlirValue square = base;
     result = (MlirValue){NULL};
@@ -370,8 +367,8 @@ static void lowerPower(ShardLowering *lowering, MlirOperation op) {
   } else {
     // In double, where every exponent that matters is exact.
     MlirValue power = mlirOperationGetOperand(op, 1);
-    power = shardMakeValue(&b, "arith.sitofp", withElement(mlirValueGetType(power), lowering->f64), 1,
-                           &power);
+    power = shardMakeValue(&b, "arith.sitofp", withElement(mlirValueGetType(power), lowering->f64),
+                           1, &power);
     if (!mlirTypeIsAF64(elementOf(type)))
       base = shardMakeValue(&b, "arith.extf", withElement(type, lowering->f64), 1, &base);
     result = buildBinary(&b, "math.powf", base, power);
@@ -395,8 +392,8 @@ static const struct {
 
 static MlirValue callLibm(ShardLowerBuilder *b, const char *callee, MlirValue operand) {
   MlirType type = mlirValueGetType(operand);
-  const char *name = mlirTypeIsAF64(type) ? callee
-                                          : shardArenaFormat(b->lowering->arena, "%sf", callee);
+  const char *name =
+      mlirTypeIsAF64(type) ? callee : shardArenaFormat(b->lowering->arena, "%sf", callee);
   return mlirOperationGetResult(shardMakeRuntimeCall(b, name, 1, &type, 1, &operand), 0);
 }
 
@@ -412,7 +409,7 @@ static MlirValue buildCompare(ShardLowerBuilder *b, const char *name, int64_t pr
 static MlirValue classify(ShardLowerBuilder *b, MlirValue operand, bool isNormal) {
   enum { OEQ = 1, OGE = 3, OLT = 4 };
   MlirType type = mlirValueGetType(operand);
-  double least = mlirTypeIsAF64(elementOf(type)) ? 0x1p-1022
+  double least = mlirTypeIsAF64(elementOf(type))   ? 0x1p-1022
                  : mlirTypeIsAF16(elementOf(type)) ? 0x1p-14
                                                    : 0x1p-126;
   if (isNarrowFloat(type)) {
@@ -423,9 +420,8 @@ static MlirValue classify(ShardLowerBuilder *b, MlirValue operand, bool isNormal
   MlirValue infinity = constantFloat(b, type, __builtin_inf());
   if (!isNormal)
     return buildCompare(b, "arith.cmpf", OEQ, magnitude, infinity);
-  MlirValue both[] = {
-      buildCompare(b, "arith.cmpf", OLT, magnitude, infinity),
-      buildCompare(b, "arith.cmpf", OGE, magnitude, constantFloat(b, type, least))};
+  MlirValue both[] = {buildCompare(b, "arith.cmpf", OLT, magnitude, infinity),
+                      buildCompare(b, "arith.cmpf", OGE, magnitude, constantFloat(b, type, least))};
   return shardMakeValue(b, "arith.andi", mlirValueGetType(both[0]), 2, both);
 }
 
@@ -446,7 +442,8 @@ static MlirValue integerPower(ShardLowerBuilder *b, MlirValue base, MlirValue ex
             "%%cm = arith.constant -1 : i%u\n%%neg = arith.cmpi slt, %%e, %%c0 : i%u\n"
             "%%opposite = arith.subi %%c0, %%e : i%u\n"
             "%%abs = arith.select %%neg, %%opposite, %%e : i%u\n"
-            "%%r:3 = scf.while (%%n = %%abs, %%p = %%b, %%a = %%c1) : (i%u, i%u, i%u) -> (i%u, i%u, "
+            "%%r:3 = scf.while (%%n = %%abs, %%p = %%b, %%a = %%c1) : (i%u, i%u, i%u) -> (i%u, "
+            "i%u, "
             "i%u) {\n%%go = arith.cmpi ne, %%n, %%c0 : i%u\n"
             "scf.condition(%%go) %%n, %%p, %%a : i%u, i%u, i%u\n} do {\n"
             "^bb0(%%n: i%u, %%p: i%u, %%a: i%u):\n%%bit = arith.andi %%n, %%c1 : i%u\n"
@@ -494,8 +491,8 @@ static MlirOperation widen(ShardLowering *lowering, MlirOperation op) {
 static bool convertThroughF32(ShardLowering *lowering, MlirOperation op) {
   bool narrows = shardOpIs(op, "arith.truncf") || shardOpIs(op, "arith.sitofp") ||
                  shardOpIs(op, "arith.uitofp");
-  bool widens = shardOpIs(op, "arith.extf") || shardOpIs(op, "arith.fptosi") ||
-                shardOpIs(op, "arith.fptoui");
+  bool widens =
+      shardOpIs(op, "arith.extf") || shardOpIs(op, "arith.fptosi") || shardOpIs(op, "arith.fptoui");
   if (!narrows && !widens)
     return false;
   MlirValue operand = mlirOperationGetOperand(op, 0);
@@ -524,14 +521,13 @@ static MlirLogicalResult lowerScalar(ShardLowering *lowering, MlirOperation func
   }
   if (convertThroughF32(lowering, op))
     return mlirLogicalResultSuccess();
-  static const char *const arithmetic[] = {"arith.addf", "arith.subf", "arith.mulf", "arith.divf",
-                                           "arith.negf", "arith.remf", "arith.maximumf",
-                                           "arith.minimumf", "arith.maxnumf", "arith.minnumf",
-                                           "arith.cmpf"};
+  static const char *const arithmetic[] = {"arith.addf",     "arith.subf",     "arith.mulf",
+                                           "arith.divf",     "arith.negf",     "arith.remf",
+                                           "arith.maximumf", "arith.minimumf", "arith.maxnumf",
+                                           "arith.minnumf",  "arith.cmpf"};
   if (shardOpIs(op, "math.isinf") || shardOpIs(op, "math.isnormal")) {
     ShardLowerBuilder b = shardLowerBuilderBefore(lowering, op);
-    MlirValue result =
-        classify(&b, mlirOperationGetOperand(op, 0), shardOpIs(op, "math.isnormal"));
+    MlirValue result = classify(&b, mlirOperationGetOperand(op, 0), shardOpIs(op, "math.isnormal"));
     mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), result);
     mlirOperationDestroy(op);
     return mlirLogicalResultSuccess();

@@ -78,9 +78,9 @@ LLVMTargetMachineRef shardTargetMachineCreate(const char *mcpu, char **outMessag
   bool host = isHost(mcpu);
   char *cpu = host ? LLVMGetHostCPUName() : NULL;
   char *features = host ? LLVMGetHostCPUFeatures() : NULL;
-  LLVMTargetMachineRef machine = LLVMCreateTargetMachine(
-      target, triple, host ? cpu : mcpu, host ? features : "", LLVMCodeGenLevelDefault,
-      LLVMRelocPIC, LLVMCodeModelDefault);
+  LLVMTargetMachineRef machine =
+      LLVMCreateTargetMachine(target, triple, host ? cpu : mcpu, host ? features : "",
+                              LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelDefault);
   if (host) {
     LLVMDisposeMessage(cpu);
     LLVMDisposeMessage(features);

@@ -2,9 +2,10 @@
 // Reads: memref.alloc, func.call with `spmd.workspace` (its callee needs memory), contractions (a
 // panel). Writes: `spmd.offset` on them and `spmd.workspace = bytes` on functions.
 // A buffer lives from its first to its last use, seen on the function's top-level ops and through
-// everything that may alias it; one that is made in a loop lives through the loop. Buffers that live
-// at the same time do not overlap; the largest is placed first, each at the lowest offset that fits
-// (first fit by decreasing size; Buchsbaum et al. 2003 give 2 + eps, this is close to it here).
+// everything that may alias it; one that is made in a loop lives through the loop. Buffers that
+// live at the same time do not overlap; the largest is placed first, each at the lowest offset that
+// fits (first fit by decreasing size; Buchsbaum et al. 2003 give 2 + eps, this is close to it
+// here).
 //===----------------------------------------------------------------------===//
 
 #include "Lower.h"
@@ -138,9 +139,8 @@ static MlirLogicalResult collectBuffer(void *user, MlirOperation op) {
     addBuffer(plan, op, size);
   } else if (!mlirAttributeIsNull(shardOpGetAttribute(op, "spmd.workspace")) &&
              shardOpIs(op, "func.call")) {
-    MlirOperation callee =
-        shardModuleLookup(plan->lowering->module,
-                          mlirFlatSymbolRefAttrGetValue(shardOpGetAttribute(op, "callee")));
+    MlirOperation callee = shardModuleLookup(
+        plan->lowering->module, mlirFlatSymbolRefAttrGetValue(shardOpGetAttribute(op, "callee")));
     if (!shardPointerMapGet(plan->functionSizes, callee.ptr, &size))
       return shardEmitError(op, "a recursive call has no lowering");
     addBuffer(plan, op, size);
@@ -157,7 +157,8 @@ static MlirLogicalResult collectBuffer(void *user, MlirOperation op) {
     if (bytes <= 0)
       return shardEmitError(op, "a buffer of this element type has no lowering");
     Buffer *buffer = addBuffer(plan, op, count * bytes);
-    // An alloc in a loop is hoisted: it lives through the whole top-level op. Else from its first use.
+    // An alloc in a loop is hoisted: it lives through the whole top-level op. Else from its first
+    // use.
     if (mlirBlockEqual(mlirOperationGetBlock(op), plan->body))
       buffer->first = INT64_MAX;
     followUses(plan, buffer, result);
@@ -216,9 +217,8 @@ static MlirLogicalResult visitCallee(void *user, MlirOperation op) {
   Plan *plan = user;
   if (mlirAttributeIsNull(shardOpGetAttribute(op, "spmd.workspace")))
     return mlirLogicalResultSuccess();
-  MlirOperation callee =
-      shardModuleLookup(plan->lowering->module,
-                        mlirFlatSymbolRefAttrGetValue(shardOpGetAttribute(op, "callee")));
+  MlirOperation callee = shardModuleLookup(
+      plan->lowering->module, mlirFlatSymbolRefAttrGetValue(shardOpGetAttribute(op, "callee")));
   if (mlirOperationIsNull(callee) || mlirBlockIsNull(shardFuncGetBody(callee)))
     return shardEmitError(op, "the called function has no body");
   return planFunction(plan, callee);
@@ -256,8 +256,7 @@ static MlirLogicalResult planFunction(Plan *plan, MlirOperation func) {
 }
 
 MlirLogicalResult shardPlanWorkspace(ShardLowering *lowering) {
-  Plan plan = {.lowering = lowering,
-               .functionSizes = shardPointerMapCreate(lowering->arena, 64)};
+  Plan plan = {.lowering = lowering, .functionSizes = shardPointerMapCreate(lowering->arena, 64)};
   MlirBlock top = shardOpBody(lowering->module);
   for (MlirOperation op = mlirBlockGetFirstOperation(top); !mlirOperationIsNull(op);
        op = mlirOperationGetNextInBlock(op))

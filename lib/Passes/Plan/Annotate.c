@@ -46,7 +46,8 @@ static MlirLocation locationOf(const Annotator *a, const char *key) {
       else
         ++column;
   }
-  return mlirLocationFileLineColGet(a->run->context, mlirStringRefCreateFromCString(a->path), line, column);
+  return mlirLocationFileLineColGet(a->run->context, mlirStringRefCreateFromCString(a->path), line,
+                                    column);
 }
 
 #define FAIL(a, key, ...) shardEmitErrorAt(locationOf((a), (key)), __VA_ARGS__)
@@ -143,7 +144,8 @@ static bool matchesArgument(const Annotator *a, const char *key, intptr_t argume
 }
 
 /// The pattern before `key` that gives `field` to the argument; null: the model has it.
-static const char *earlierKey(const Annotator *a, intptr_t argument, const char *field, const char *key) {
+static const char *earlierKey(const Annotator *a, intptr_t argument, const char *field,
+                              const char *key) {
   const char *other;
   json_t *entry;
   json_object_foreach(a->args, other, entry) {
@@ -155,23 +157,24 @@ static const char *earlierKey(const Annotator *a, intptr_t argument, const char 
   return NULL;
 }
 
-static MlirLogicalResult setOnce(Annotator *a, intptr_t argument, const char *name, MlirAttribute value,
-                                 const char *key) {
+static MlirLogicalResult setOnce(Annotator *a, intptr_t argument, const char *name,
+                                 MlirAttribute value, const char *key) {
   const char *field = name + strlen("spmd.");
   MlirAttribute old = shardFuncGetArgumentAttribute(a->entry, argument, name);
   bool fixed = strcmp(field, "role") != 0; // import fills roles in; the user wins
   if (old.ptr && !mlirAttributeEqual(old, value)) {
     const char *other = earlierKey(a, argument, field, key);
     if (other || fixed)
-      return FAIL(a, key, "'%s' gives argument %" PRIdPTR " '%s' another %s than %s%s%s", key, argument,
-                  argumentName(a, argument), field, other ? "'" : "", other ? other : "the model",
-                  other ? "'" : "");
+      return FAIL(a, key, "'%s' gives argument %" PRIdPTR " '%s' another %s than %s%s%s", key,
+                  argument, argumentName(a, argument), field, other ? "'" : "",
+                  other ? other : "the model", other ? "'" : "");
   }
   shardFuncSetArgumentAttribute(a->entry, argument, name, value);
   return mlirLogicalResultSuccess();
 }
 
-static MlirLogicalResult annotateArgument(Annotator *a, intptr_t argument, const char *key, json_t *entry) {
+static MlirLogicalResult annotateArgument(Annotator *a, intptr_t argument, const char *key,
+                                          json_t *entry) {
   static const char *const roles[] = {"weight", "input", "target", "state"};
   MlirContext context = a->run->context;
   MlirType type = mlirValueGetType(mlirBlockGetArgument(shardFuncGetBody(a->entry), argument));
@@ -185,19 +188,22 @@ static MlirLogicalResult annotateArgument(Annotator *a, intptr_t argument, const
         known |= json_is_string(value) && strcmp(json_string_value(value), roles[i]) == 0;
       if (!known)
         return FAIL(a, key, "'role' of '%s' is not weight, input, target or state", key);
-      if (mlirLogicalResultIsFailure(setOnce(a, argument, "spmd.role",
-                                             shardAttrString(context, json_string_value(value)), key)))
+      if (mlirLogicalResultIsFailure(setOnce(
+              a, argument, "spmd.role", shardAttrString(context, json_string_value(value)), key)))
         return mlirLogicalResultFailure();
     } else if (strcmp(field, "dims") == 0) {
       size_t n = json_array_size(value);
       if (!json_is_array(value) || (intptr_t)n != rank)
-        return FAIL(a, key, "'dims' of '%s' has %zu entries; argument %" PRIdPTR " has %" PRIdPTR " dimensions",
+        return FAIL(a, key,
+                    "'dims' of '%s' has %zu entries; argument %" PRIdPTR " has %" PRIdPTR
+                    " dimensions",
                     key, n, argument, rank);
       MlirAttribute *dims = SHARD_ARENA_ARRAY(a->run->arena, MlirAttribute, n ? n : 1);
       for (size_t d = 0; d < n; ++d) {
         const char *name = json_string_value(json_array_get(value, d));
         if (!name || (name[0] && strcmp(name, "batch") != 0 && strcmp(name, "sequence") != 0))
-          return FAIL(a, key, "an entry of 'dims' of '%s' is not \"batch\", \"sequence\" or \"\"", key);
+          return FAIL(a, key, "an entry of 'dims' of '%s' is not \"batch\", \"sequence\" or \"\"",
+                      key);
         dims[d] = shardAttrString(context, name);
       }
       if (mlirLogicalResultIsFailure(
@@ -212,21 +218,27 @@ static MlirLogicalResult annotateArgument(Annotator *a, intptr_t argument, const
           return FAIL(a, key, "'view' of '%s' is not a list of positive sizes", key);
       }
       if (!json_is_array(value) || product != shardTypeElementCount(type))
-        return FAIL(a, key, "'view' of '%s' has %" PRId64 " elements; argument %" PRIdPTR " has %" PRId64, key,
-                    product, argument, shardTypeElementCount(type));
+        return FAIL(a, key,
+                    "'view' of '%s' has %" PRId64 " elements; argument %" PRIdPTR " has %" PRId64,
+                    key, product, argument, shardTypeElementCount(type));
       if (mlirLogicalResultIsFailure(setOnce(a, argument, "spmd.view",
                                              shardAttrI64Array(context, (intptr_t)n, view), key)))
         return mlirLogicalResultFailure();
     } else if (strcmp(field, "sharding") == 0) {
-      bool viewed = json_object_get(entry, "view") || shardFuncGetArgumentAttribute(a->entry, argument, "spmd.view").ptr;
+      bool viewed = json_object_get(entry, "view") ||
+                    shardFuncGetArgumentAttribute(a->entry, argument, "spmd.view").ptr;
       if (!viewed && json_is_array(value) && (intptr_t)json_array_size(value) != rank)
-        return FAIL(a, key, "'sharding' of '%s' has %zu entries; argument %" PRIdPTR " has %" PRIdPTR " dimensions",
+        return FAIL(a, key,
+                    "'sharding' of '%s' has %zu entries; argument %" PRIdPTR " has %" PRIdPTR
+                    " dimensions",
                     key, json_array_size(value), argument, rank);
       MlirAttribute sharding = readSharding(a, key, value);
-      if (!sharding.ptr || mlirLogicalResultIsFailure(setOnce(a, argument, "spmd.sharding", sharding, key)))
+      if (!sharding.ptr ||
+          mlirLogicalResultIsFailure(setOnce(a, argument, "spmd.sharding", sharding, key)))
         return mlirLogicalResultFailure();
     } else {
-      return FAIL(a, field, "unknown field '%s' of '%s'; expected role, dims, view or sharding", field, key);
+      return FAIL(a, field, "unknown field '%s' of '%s'; expected role, dims, view or sharding",
+                  field, key);
     }
   }
   return mlirLogicalResultSuccess();
@@ -303,8 +315,9 @@ static MlirLogicalResult annotateOp(void *user, MlirOperation op) {
     }
     return shardEmitErrorWithNote(
         locationOf(a, match->key),
-        shardArenaFormat(a->run->arena, "'%s' gives a value another sharding than %s%s%s", match->key,
-                         other[0] ? "'" : "", other[0] ? other : "the model", other[0] ? "'" : ""),
+        shardArenaFormat(a->run->arena, "'%s' gives a value another sharding than %s%s%s",
+                         match->key, other[0] ? "'" : "", other[0] ? other : "the model",
+                         other[0] ? "'" : ""),
         mlirOperationGetLocation(op), "the value is here");
   }
   shardOpSetAttribute(op, "spmd.sharding", one);
@@ -353,17 +366,20 @@ static MlirLogicalResult runAnnotate(ShardPassRun *run) {
     return mlirLogicalResultSuccess();
   Annotator a = {.run = run, .path = options->annotations, .entry = shardModuleFindEntry(run->op)};
   if (!a.entry.ptr)
-    return shardEmitError(run->op, "expected one public function with a body, as shard-import leaves it");
+    return shardEmitError(run->op,
+                          "expected one public function with a body, as shard-import leaves it");
   a.text = readWhole(a.path, run->arena);
   if (!a.text)
-    return shardEmitErrorAt(mlirLocationUnknownGet(run->context), "cannot read annotations '%s'", a.path);
+    return shardEmitErrorAt(mlirLocationUnknownGet(run->context), "cannot read annotations '%s'",
+                            a.path);
   json_error_t error;
   json_t *root = json_loads(a.text, JSON_REJECT_DUPLICATES, &error);
   if (!root)
-    return shardEmitErrorAt(mlirLocationFileLineColGet(run->context, mlirStringRefCreateFromCString(a.path),
-                                                       (unsigned)(error.line > 0 ? error.line : 1),
-                                                       (unsigned)(error.column > 0 ? error.column : 1)),
-                            "annotations are not JSON: %s", error.text);
+    return shardEmitErrorAt(
+        mlirLocationFileLineColGet(run->context, mlirStringRefCreateFromCString(a.path),
+                                   (unsigned)(error.line > 0 ? error.line : 1),
+                                   (unsigned)(error.column > 0 ? error.column : 1)),
+        "annotations are not JSON: %s", error.text);
   MlirLogicalResult result = mlirLogicalResultSuccess();
   const char *key;
   json_t *value;
@@ -372,7 +388,8 @@ static MlirLogicalResult runAnnotate(ShardPassRun *run) {
   json_object_foreach(root, key, value) {
     if (mlirLogicalResultIsFailure(result))
       break;
-    bool section = strcmp(key, "args") == 0 || strcmp(key, "results") == 0 || strcmp(key, "values") == 0;
+    bool section =
+        strcmp(key, "args") == 0 || strcmp(key, "results") == 0 || strcmp(key, "values") == 0;
     if (strcmp(key, "version") == 0)
       continue;
     if (!section || !json_is_object(value))
@@ -420,14 +437,16 @@ static void writeField(json_t *entry, const char *field, MlirAttribute attribute
     json_object_set_new(entry, field, toJson(attribute));
 }
 
-MlirLogicalResult shardAnnotationsWrite(MlirOperation module, MlirStringCallback text, void *userData) {
+MlirLogicalResult shardAnnotationsWrite(MlirOperation module, MlirStringCallback text,
+                                        void *userData) {
   json_t *root = json_object(), *args = json_object(), *results = json_object();
   json_object_set_new(root, "version", json_integer(1));
   json_object_set_new(root, "args", args);
   json_object_set_new(root, "results", results);
   MlirBlock top = mlirModuleGetBody(mlirModuleFromOperation(module));
   bool any = false;
-  for (MlirOperation op = mlirBlockGetFirstOperation(top); op.ptr; op = mlirOperationGetNextInBlock(op)) {
+  for (MlirOperation op = mlirBlockGetFirstOperation(top); op.ptr;
+       op = mlirOperationGetNextInBlock(op)) {
     if (!shardOpIs(op, "func.func") || !shardFuncIsPublic(op) || !shardFuncGetBody(op).ptr)
       continue;
     MlirBlock body = shardFuncGetBody(op);

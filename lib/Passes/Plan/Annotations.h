@@ -8,6 +8,7 @@
 /// Writes the layout of the functions' arguments and results (L2 or L3: spmd.arg, spmd.result or
 /// their numbers) as an annotations file; fed back it gives the same program. `text` gets the JSON.
 /// Fails, with one diagnostic, when the module has no shardings.
-MlirLogicalResult shardAnnotationsWrite(MlirOperation module, MlirStringCallback text, void *userData);
+MlirLogicalResult shardAnnotationsWrite(MlirOperation module, MlirStringCallback text,
+                                        void *userData);
 
 #endif // SHARD_PLAN_ANNOTATIONS_H

@@ -12,7 +12,8 @@
 MlirOperation shardModuleFindEntry(MlirOperation module) {
   MlirOperation found = {NULL};
   MlirBlock top = mlirModuleGetBody(mlirModuleFromOperation(module));
-  for (MlirOperation op = mlirBlockGetFirstOperation(top); op.ptr; op = mlirOperationGetNextInBlock(op))
+  for (MlirOperation op = mlirBlockGetFirstOperation(top); op.ptr;
+       op = mlirOperationGetNextInBlock(op))
     if (shardOpIs(op, "func.func") && shardFuncGetBody(op).ptr && shardFuncIsPublic(op)) {
       if (found.ptr)
         return (MlirOperation){NULL};
@@ -41,8 +42,8 @@ static bool isCheapSource(MlirOperation op) {
   }
   if (!shardOpIs(op, "linalg.generic") || mlirOperationGetNumResults(op) != 1)
     return false;
-  // An iota or a fill in general form: no tensor input but splat constants, and the body reads neither
-  // its init nor a captured tensor.
+  // An iota or a fill in general form: no tensor input but splat constants, and the body reads
+  // neither its init nor a captured tensor.
   intptr_t nInputs = mlirOperationGetNumOperands(op) - 1;
   for (intptr_t i = 0; i < nInputs; ++i) {
     MlirValue input = mlirOperationGetOperand(op, i);
@@ -71,7 +72,8 @@ static void unshareBlock(MlirBlock block, ShardArena *arena) {
   // Backward, so that the operands of a copy are met after it (fill, then its empty).
   MlirOperation *ops = NULL;
   size_t n = 0, capacity = 0;
-  for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr; op = mlirOperationGetNextInBlock(op)) {
+  for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr;
+       op = mlirOperationGetNextInBlock(op)) {
     ops = shardArenaGrow(arena, ops, n, &capacity, n + 1, sizeof(MlirOperation));
     ops[n++] = op;
   }
@@ -123,7 +125,8 @@ static void unshareBlock(MlirBlock block, ShardArena *arena) {
       edits[nEdits++].copy = copy;
     }
     for (size_t e = 0; e < nEdits; ++e)
-      mlirOperationSetOperand(edits[e].owner, edits[e].number, mlirOperationGetResult(edits[e].copy, 0));
+      mlirOperationSetOperand(edits[e].owner, edits[e].number,
+                              mlirOperationGetResult(edits[e].copy, 0));
     if (nUses == 0 && !shardOpIs(op, "arith.constant"))
       mlirOperationDestroy(op);
   }
@@ -131,7 +134,8 @@ static void unshareBlock(MlirBlock block, ShardArena *arena) {
 
 void shardUnshareCheapOps(MlirOperation module, ShardArena *arena) {
   MlirBlock top = mlirModuleGetBody(mlirModuleFromOperation(module));
-  for (MlirOperation op = mlirBlockGetFirstOperation(top); op.ptr; op = mlirOperationGetNextInBlock(op))
+  for (MlirOperation op = mlirBlockGetFirstOperation(top); op.ptr;
+       op = mlirOperationGetNextInBlock(op))
     if (shardOpIs(op, "func.func") && shardFuncGetBody(op).ptr)
       unshareBlock(shardFuncGetBody(op), arena);
 }
@@ -265,7 +269,8 @@ static void findSequence(ShardModel *model) {
       return; // the user said
   // A dimension of an input, not the batch, that is kept in a result behind its first dimension, or
   // meets itself in one value (attention scores).
-  uint8_t *candidate = SHARD_ARENA_ARRAY(model->arena, uint8_t, rules->nClasses ? rules->nClasses : 1);
+  uint8_t *candidate =
+      SHARD_ARENA_ARRAY(model->arena, uint8_t, rules->nClasses ? rules->nClasses : 1);
   for (int32_t r = 0; r < model->nResults; ++r) {
     int32_t v = returnedValue(model, r);
     if (v < 0)
@@ -350,8 +355,10 @@ ShardModel *shardModelCreate(MlirOperation module, ShardArena *arena) {
   model->roles = SHARD_ARENA_ARRAY(arena, const char *, info->nArguments ? info->nArguments : 1);
   model->names = SHARD_ARENA_ARRAY(arena, const char *, info->nArguments ? info->nArguments : 1);
   for (int32_t a = 0; a < info->nArguments; ++a) {
-    model->roles[a] = stringAttribute(shardFuncGetArgumentAttribute(entry, a, "spmd.role"), arena, "input");
-    model->names[a] = stringAttribute(shardFuncGetArgumentAttribute(entry, a, "spmd.name"), arena, "");
+    model->roles[a] =
+        stringAttribute(shardFuncGetArgumentAttribute(entry, a, "spmd.role"), arena, "input");
+    model->names[a] =
+        stringAttribute(shardFuncGetArgumentAttribute(entry, a, "spmd.name"), arena, "");
   }
   int32_t nClasses = rules->nClasses ? rules->nClasses : 1;
   model->weight = SHARD_ARENA_ARRAY(arena, uint8_t, rules->nValues ? rules->nValues : 1);
@@ -372,7 +379,8 @@ ShardModel *shardModelCreate(MlirOperation module, ShardArena *arena) {
 // Pipeline units and stages
 //===----------------------------------------------------------------------===//
 
-static int64_t opCost(const ShardRules *rules, const int64_t *functionCosts, const ShardOpRule *rule) {
+static int64_t opCost(const ShardRules *rules, const int64_t *functionCosts,
+                      const ShardOpRule *rule) {
   if (rule->form == SHARD_OP_CALL)
     return functionCosts[rule->callee];
   if (rule->contraction)
@@ -398,8 +406,9 @@ ShardUnits *shardModelFindUnits(const ShardModel *model, ShardArena *arena) {
   units->unitOf = SHARD_ARENA_ARRAY(arena, int32_t, n);
   // after[o]: number of the last layer call that op o depends on, plus one; 0: none.
   int32_t *after = SHARD_ARENA_ARRAY(arena, int32_t, n);
-  bool *usesInput = SHARD_ARENA_ARRAY(arena, bool, n);  // depends on an input
-  bool *usesWeight = SHARD_ARENA_ARRAY(arena, bool, n); // depends on a weight by more than a constant
+  bool *usesInput = SHARD_ARENA_ARRAY(arena, bool, n); // depends on an input
+  bool *usesWeight =
+      SHARD_ARENA_ARRAY(arena, bool, n); // depends on a weight by more than a constant
   bool *feedsLayer = SHARD_ARENA_ARRAY(arena, bool, n);
   int32_t nLayers = 0;
   for (int32_t o = 0; o < n; ++o) {
@@ -476,7 +485,8 @@ void shardPartitionUnits(int32_t nUnits, const int64_t *costs, int32_t nStages, 
   int64_t *sum = SHARD_ARENA_ARRAY(arena, int64_t, nUnits + 1);
   for (int32_t u = 0; u < nUnits; ++u)
     sum[u + 1] = sum[u] + costs[u];
-  // best[k][u]: least largest cost of the first u units in k stages; cut[k][u]: where the last begins.
+  // best[k][u]: least largest cost of the first u units in k stages; cut[k][u]: where the last
+  // begins.
   int64_t *best = SHARD_ARENA_ARRAY(arena, int64_t, (size_t)(nStages + 1) * (size_t)(nUnits + 1));
   int32_t *cut = SHARD_ARENA_ARRAY(arena, int32_t, (size_t)(nStages + 1) * (size_t)(nUnits + 1));
   int32_t width = nUnits + 1;

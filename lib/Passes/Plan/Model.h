@@ -10,20 +10,20 @@ typedef struct ShardModel {
   MlirOperation module;
   ShardArena *arena;
   const ShardRules *rules;
-  int32_t entry;            // function
+  int32_t entry;                // function
   int32_t nArguments, nResults; // of the entry
-  const char **roles;       // [nArguments] weight, input, target, state
-  const char **names;       // [nArguments] "" if none
-  uint8_t *weight;          // [values] derived from weights and constants only
-  int32_t batchClass;       // -1 if none
-  uint8_t *sequence;        // [classes]
-  uint8_t *hidden;          // [classes] of the state that layers hand on, batch and sequence aside
-  int32_t hiddenValue;      // a value of that state, or -1
-  int64_t *weightBytes;     // [classes] of weights with an atom of the class, all calls together
+  const char **roles;           // [nArguments] weight, input, target, state
+  const char **names;           // [nArguments] "" if none
+  uint8_t *weight;              // [values] derived from weights and constants only
+  int32_t batchClass;           // -1 if none
+  uint8_t *sequence;            // [classes]
+  uint8_t *hidden;      // [classes] of the state that layers hand on, batch and sequence aside
+  int32_t hiddenValue;  // a value of that state, or -1
+  int64_t *weightBytes; // [classes] of weights with an atom of the class, all calls together
 } ShardModel;
 
-/// Makes every cheap op (empty, fill, splat, iota) private to each of its users, so that each copy can
-/// take its user's sharding. Changes the IR; run before shardRulesCreate.
+/// Makes every cheap op (empty, fill, splat, iota) private to each of its users, so that each copy
+/// can take its user's sharding. Changes the IR; run before shardRulesCreate.
 void shardUnshareCheapOps(MlirOperation module, ShardArena *arena);
 
 /// Analyses L1. Emits one diagnostic and returns null when there is no single entry.
@@ -31,16 +31,17 @@ ShardModel *shardModelCreate(MlirOperation module, ShardArena *arena);
 /// The one public function with a body, or null.
 MlirOperation shardModuleFindEntry(MlirOperation module);
 
-/// Units of the pipeline: the prologue (embedding) if it has work of its own, each layer call, and the
-/// epilogue (head). Every op of the entry is in a unit, or in none: then each stage that uses it has it.
+/// Units of the pipeline: the prologue (embedding) if it has work of its own, each layer call, and
+/// the epilogue (head). Every op of the entry is in a unit, or in none: then each stage that uses
+/// it has it.
 typedef struct ShardUnits {
   int32_t nUnits;
-  int64_t *costs;   // [nUnits] multiply-adds x 2, and one per element of other results
-  int32_t *unitOf;  // [nOps of the entry] or -1
+  int64_t *costs;  // [nUnits] multiply-adds x 2, and one per element of other results
+  int32_t *unitOf; // [nOps of the entry] or -1
 } ShardUnits;
 ShardUnits *shardModelFindUnits(const ShardModel *model, ShardArena *arena);
-/// Cuts units into `nStages` runs so that the largest sum of costs is least (dynamic programming over
-/// prefixes; ties to the earliest cut). `outStage` has [nUnits]. Needs 1 <= nStages <= nUnits.
+/// Cuts units into `nStages` runs so that the largest sum of costs is least (dynamic programming
+/// over prefixes; ties to the earliest cut). `outStage` has [nUnits]. Needs 1 <= nStages <= nUnits.
 void shardPartitionUnits(int32_t nUnits, const int64_t *costs, int32_t nStages, int32_t *outStage,
                          ShardArena *arena);
 
@@ -55,7 +56,8 @@ typedef struct ShardTensorPlan {
 int32_t shardTensorPlanAtom(const ShardModel *model, const ShardTensorPlan *plan, int32_t argument,
                             int32_t subAxis);
 /// Chooses which classes of weights are split over `degree` ranks (see Tensor.c). On a degree that
-/// does not fit returns null and a message; `outWhole` lists vocabulary classes kept whole (-1 ends).
+/// does not fit returns null and a message; `outWhole` lists vocabulary classes kept whole (-1
+/// ends).
 ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardArena *arena,
                                  const char **outMessage, int32_t *outWhole, int32_t wholeCapacity);
 

@@ -1,7 +1,7 @@
 //===- PlanPass.c - Choose mesh, argument shardings and stages ----*- C -*-===//
 // Reads: L1 with its layers outlined; user's spmd.sharding and spmd.dims on arguments. Writes:
-// shard.grid, spmd.sharding / spmd.view / spmd.dims on the entry's arguments, spmd.stage on its ops.
-// Fails: degrees that do not fit, with those that do.
+// shard.grid, spmd.sharding / spmd.view / spmd.dims on the entry's arguments, spmd.stage on its
+// ops. Fails: degrees that do not fit, with those that do.
 //===----------------------------------------------------------------------===//
 
 #include "../Core/Pass.h"
@@ -91,16 +91,16 @@ const char *shardPlanFittingDegrees(MlirOperation module, ShardArena *arena) {
 }
 
 static MlirLogicalResult misfit(ShardPassRun *run, const ShardModel *model, const char *message) {
-  return shardEmitError(model->rules->functions[model->entry].func, "%s; degrees that fit: %s", message,
-                        describeFits(model, run->arena));
+  return shardEmitError(model->rules->functions[model->entry].func, "%s; degrees that fit: %s",
+                        message, describeFits(model, run->arena));
 }
 
 //===----------------------------------------------------------------------===//
 // Writing the plan
 //===----------------------------------------------------------------------===//
 
-static ShardMesh makeMesh(const ShardDegrees *degrees, const ShardTensorPlan *tensor, ShardArena *arena,
-                          int32_t *outFirstTensor) {
+static ShardMesh makeMesh(const ShardDegrees *degrees, const ShardTensorPlan *tensor,
+                          ShardArena *arena, int32_t *outFirstTensor) {
   ShardMesh mesh = {0};
   const struct {
     const char *name;
@@ -118,9 +118,12 @@ static ShardMesh makeMesh(const ShardDegrees *degrees, const ShardTensorPlan *te
   return mesh;
 }
 
-static void appendAxis(ShardAxisList *list, int32_t axis) { list->axis[list->count++] = (uint8_t)axis; }
+static void appendAxis(ShardAxisList *list, int32_t axis) {
+  list->axis[list->count++] = (uint8_t)axis;
+}
 
-static void writeDims(const ShardModel *model, int32_t argument, MlirContext context, ShardArena *arena) {
+static void writeDims(const ShardModel *model, int32_t argument, MlirContext context,
+                      ShardArena *arena) {
   MlirOperation func = model->rules->functions[model->entry].func;
   const ShardValueInfo *value =
       &model->rules->values[model->rules->functions[model->entry].arguments[argument]];
@@ -143,11 +146,13 @@ static void writeDims(const ShardModel *model, int32_t argument, MlirContext con
     names[d] = shardAttrString(context, name);
   }
   if (any)
-    shardFuncSetArgumentAttribute(func, argument, "spmd.dims", mlirArrayAttrGet(context, rank, names));
+    shardFuncSetArgumentAttribute(func, argument, "spmd.dims",
+                                  mlirArrayAttrGet(context, rank, names));
 }
 
-static MlirLogicalResult writeArguments(ShardPassRun *run, const ShardModel *model, const ShardMesh *mesh,
-                                        const ShardTensorPlan *tensor, int32_t firstTensor) {
+static MlirLogicalResult writeArguments(ShardPassRun *run, const ShardModel *model,
+                                        const ShardMesh *mesh, const ShardTensorPlan *tensor,
+                                        int32_t firstTensor) {
   const ShardFunctionInfo *info = &model->rules->functions[model->entry];
   int32_t dp = shardMeshFindAxis(mesh, "dp"), sp = shardMeshFindAxis(mesh, "sp");
   for (int32_t a = 0; a < info->nArguments; ++a) {
@@ -157,9 +162,10 @@ static MlirLogicalResult writeArguments(ShardPassRun *run, const ShardModel *mod
     const ShardValueInfo *value = &model->rules->values[info->arguments[a]];
     MlirAttribute user = shardFuncGetArgumentAttribute(info->func, a, "spmd.sharding");
     if (user.ptr) { // a fixed point: checked here, kept as it is
-      if (!shardShardingFromAttributes(
-              mesh, mlirOperationGetLocation(info->func), value->type, value->nAtoms, value->atoms, user,
-              shardFuncGetArgumentAttribute(info->func, a, "spmd.view"), (MlirAttribute){NULL}, run->arena))
+      if (!shardShardingFromAttributes(mesh, mlirOperationGetLocation(info->func), value->type,
+                                       value->nAtoms, value->atoms, user,
+                                       shardFuncGetArgumentAttribute(info->func, a, "spmd.view"),
+                                       (MlirAttribute){NULL}, run->arena))
         return mlirLogicalResultFailure();
       continue;
     }
@@ -179,8 +185,8 @@ static MlirLogicalResult writeArguments(ShardPassRun *run, const ShardModel *mod
           appendAxis(&sharding->atoms[atom], firstTensor + axis);
       }
     MlirAttribute text, view, partial;
-    shardShardingToAttributes(mesh, run->context, value->type, value->nAtoms, value->atoms, sharding, &text,
-                              &view, &partial);
+    shardShardingToAttributes(mesh, run->context, value->type, value->nAtoms, value->atoms,
+                              sharding, &text, &view, &partial);
     shardFuncSetArgumentAttribute(info->func, a, "spmd.sharding", text);
     if (view.ptr)
       shardFuncSetArgumentAttribute(info->func, a, "spmd.view", view);
@@ -188,13 +194,15 @@ static MlirLogicalResult writeArguments(ShardPassRun *run, const ShardModel *mod
   return mlirLogicalResultSuccess();
 }
 
-static void writeStages(ShardPassRun *run, const ShardModel *model, const ShardUnits *units, int64_t pp) {
+static void writeStages(ShardPassRun *run, const ShardModel *model, const ShardUnits *units,
+                        int64_t pp) {
   const ShardFunctionInfo *info = &model->rules->functions[model->entry];
   int32_t *stages = SHARD_ARENA_ARRAY(run->arena, int32_t, units->nUnits);
   shardPartitionUnits(units->nUnits, units->costs, (int32_t)pp, stages, run->arena);
   for (int32_t o = 0; o < info->nOps; ++o)
     if (pp > 1 && units->unitOf[o] >= 0)
-      shardOpSetAttribute(info->ops[o].op, "spmd.stage", shardAttrI64(run->context, stages[units->unitOf[o]]));
+      shardOpSetAttribute(info->ops[o].op, "spmd.stage",
+                          shardAttrI64(run->context, stages[units->unitOf[o]]));
   // The plan itself, for the report: units and costs of each stage.
   MlirAttribute *entries = SHARD_ARENA_ARRAY(run->arena, MlirAttribute, (size_t)pp);
   for (int64_t k = 0; k < pp; ++k) {
@@ -205,36 +213,43 @@ static void writeStages(ShardPassRun *run, const ShardModel *model, const ShardU
     int64_t pair[2] = {count, cost};
     entries[k] = shardAttrI64Array(run->context, 2, pair);
   }
-  shardOpSetAttribute(run->op, "spmd.stages", mlirArrayAttrGet(run->context, (intptr_t)pp, entries));
+  shardOpSetAttribute(run->op, "spmd.stages",
+                      mlirArrayAttrGet(run->context, (intptr_t)pp, entries));
 }
 
-static MlirLogicalResult checkDegrees(ShardPassRun *run, const ShardModel *model, const ShardDegrees *degrees,
-                                      const ShardUnits *units) {
+static MlirLogicalResult checkDegrees(ShardPassRun *run, const ShardModel *model,
+                                      const ShardDegrees *degrees, const ShardUnits *units) {
   int64_t batch = batchSize(model);
   if (degrees->ep > 1)
-    return misfit(run, model, "ep needs the expert-parallel planner, which is not part of this version");
+    return misfit(run, model,
+                  "ep needs the expert-parallel planner, which is not part of this version");
   if (degrees->mb > 1)
     return misfit(run, model, "mb needs a microbatch schedule, which is not part of this version");
   if (batch % degrees->dp)
-    return misfit(run, model, shardArenaFormat(run->arena, "dp%" PRId64 " does not fit: the batch is %" PRId64,
-                                               degrees->dp, batch));
+    return misfit(run, model,
+                  shardArenaFormat(run->arena, "dp%" PRId64 " does not fit: the batch is %" PRId64,
+                                   degrees->dp, batch));
   bool any;
   if (!sequenceFits(model, degrees->sp, &any) || (degrees->sp > 1 && !any)) {
     if (!any)
-      return misfit(run, model, shardArenaFormat(run->arena,
-                                                 "sp%" PRId64 " does not fit: no input has a sequence dimension",
-                                                 degrees->sp));
+      return misfit(run, model,
+                    shardArenaFormat(
+                        run->arena, "sp%" PRId64 " does not fit: no input has a sequence dimension",
+                        degrees->sp));
     for (int32_t c = 0; c < model->rules->nClasses; ++c)
       if (model->sequence[c] && model->rules->classSizes[c] % degrees->sp)
-        return misfit(run, model, shardArenaFormat(run->arena,
-                                                   "sp%" PRId64 " does not fit: the sequence is %" PRId64,
-                                                   degrees->sp, model->rules->classSizes[c]));
+        return misfit(run, model,
+                      shardArenaFormat(run->arena,
+                                       "sp%" PRId64 " does not fit: the sequence is %" PRId64,
+                                       degrees->sp, model->rules->classSizes[c]));
   }
   if (degrees->pp > units->nUnits)
-    return misfit(run, model, shardArenaFormat(
-                                  run->arena,
-                                  "pp%" PRId64 " does not fit: the model has %d units (embedding, layers, head)",
-                                  degrees->pp, units->nUnits));
+    return misfit(
+        run, model,
+        shardArenaFormat(run->arena,
+                         "pp%" PRId64
+                         " does not fit: the model has %d units (embedding, layers, head)",
+                         degrees->pp, units->nUnits));
   return mlirLogicalResultSuccess();
 }
 
@@ -244,10 +259,12 @@ static MlirLogicalResult runPlan(ShardPassRun *run) {
   const char *message;
   if (!options->degrees[0] || strcmp(options->degrees, "auto") == 0) {
     const char *fits = shardPlanFittingDegrees(run->op, run->arena);
-    return fits ? shardEmitError(run->op, "no degrees are given; those that fit this model: %s", fits)
+    return fits ? shardEmitError(run->op, "no degrees are given; those that fit this model: %s",
+                                 fits)
                 : mlirLogicalResultFailure();
   }
-  if (!shardDegreesParse(options->degrees, strlen(options->degrees), run->arena, &degrees, &message))
+  if (!shardDegreesParse(options->degrees, strlen(options->degrees), run->arena, &degrees,
+                         &message))
     return shardEmitError(run->op, "%s", message);
   shardUnshareCheapOps(run->op, run->arena);
   ShardModel *model = shardModelCreate(run->op, run->arena);
@@ -258,7 +275,8 @@ static MlirLogicalResult runPlan(ShardPassRun *run) {
     return mlirLogicalResultFailure();
   enum { MAX_WHOLE = 16 };
   int32_t whole[MAX_WHOLE];
-  ShardTensorPlan *tensor = shardPlanTensor(model, degrees.tp, run->arena, &message, whole, MAX_WHOLE);
+  ShardTensorPlan *tensor =
+      shardPlanTensor(model, degrees.tp, run->arena, &message, whole, MAX_WHOLE);
   if (!tensor)
     return misfit(run, model, message);
   for (int32_t i = 0; whole[i] >= 0; ++i) {
@@ -267,7 +285,8 @@ static MlirLogicalResult runPlan(ShardPassRun *run) {
       said |= model->rules->classSizes[whole[k]] == model->rules->classSizes[whole[i]];
     if (!said)
       shardEmitRemark(model->rules->functions[model->entry].func,
-                      "a vocabulary of %" PRId64 " does not divide by tp%" PRId64 " and stays whole",
+                      "a vocabulary of %" PRId64 " does not divide by tp%" PRId64
+                      " and stays whole",
                       model->rules->classSizes[whole[i]], degrees.tp);
   }
   int32_t firstTensor;

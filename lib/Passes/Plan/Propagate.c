@@ -47,7 +47,8 @@ static void addState(ShardSharding *sharding, int32_t axis, int8_t state, uint8_
 
 static MlirLogicalResult readArguments(Propagation *p) {
   const ShardFunctionInfo *info = &p->model->rules->functions[p->model->entry];
-  p->arguments = SHARD_ARENA_ARRAY(p->arena, ShardSharding *, info->nArguments ? info->nArguments : 1);
+  p->arguments =
+      SHARD_ARENA_ARRAY(p->arena, ShardSharding *, info->nArguments ? info->nArguments : 1);
   for (int32_t a = 0; a < info->nArguments; ++a) {
     if (info->arguments[a] < 0)
       continue;
@@ -62,8 +63,8 @@ static MlirLogicalResult readArguments(Propagation *p) {
   return mlirLogicalResultSuccess();
 }
 
-/// The user's annotations of results and of ops (those that a file of annotations or shard.shard put
-/// there): fixed points.
+/// The user's annotations of results and of ops (those that a file of annotations or shard.shard
+/// put there): fixed points.
 static MlirLogicalResult readPins(Propagation *p) {
   const ShardRules *rules = p->model->rules;
   const ShardFunctionInfo *entry = &rules->functions[p->model->entry];
@@ -76,10 +77,12 @@ static MlirLogicalResult readPins(Propagation *p) {
     MlirOperation op = rules->functions[value->function].ops[value->definition].op;
     MlirAttribute list = shardOpGetAttribute(op, "spmd.sharding");
     MlirAttribute views = shardOpGetAttribute(op, "spmd.view");
-    if (!list.ptr || !mlirAttributeIsAArray(list) || value->number >= mlirArrayAttrGetNumElements(list))
+    if (!list.ptr || !mlirAttributeIsAArray(list) ||
+        value->number >= mlirArrayAttrGetNumElements(list))
       continue;
     MlirAttribute view = {NULL};
-    if (views.ptr && mlirAttributeIsAArray(views) && value->number < mlirArrayAttrGetNumElements(views) &&
+    if (views.ptr && mlirAttributeIsAArray(views) &&
+        value->number < mlirArrayAttrGetNumElements(views) &&
         mlirAttributeIsADenseI64Array(mlirArrayAttrGetElement(views, value->number)))
       view = mlirArrayAttrGetElement(views, value->number);
     p->pinned[v] = shardShardingFromAttributes(
@@ -96,8 +99,9 @@ static MlirLogicalResult readPins(Propagation *p) {
       continue;
     const ShardValueInfo *value = &rules->values[ret->operands[r].value];
     p->results[number] = shardShardingFromAttributes(
-        &p->mesh, mlirOperationGetLocation(entry->func), value->type, value->nAtoms, value->atoms, sharding,
-        shardFuncGetResultAttribute(entry->func, number, "spmd.view"), (MlirAttribute){NULL}, p->arena);
+        &p->mesh, mlirOperationGetLocation(entry->func), value->type, value->nAtoms, value->atoms,
+        sharding, shardFuncGetResultAttribute(entry->func, number, "spmd.view"),
+        (MlirAttribute){NULL}, p->arena);
     if (!p->results[number])
       return mlirLogicalResultFailure();
   }
@@ -159,7 +163,8 @@ static bool specialise(Propagation *p, const ShardAxisSolution *solution) {
   return false;
 }
 
-/// Solves every axis in turn. Sets `*outAgain` when a function was cloned: the rules are stale then.
+/// Solves every axis in turn. Sets `*outAgain` when a function was cloned: the rules are stale
+/// then.
 static MlirLogicalResult solveAxes(Propagation *p, bool wholeResults, bool *outAgain) {
   const ShardModel *model = p->model;
   const ShardRules *rules = model->rules;
@@ -186,12 +191,18 @@ static MlirLogicalResult solveAxes(Propagation *p, bool wholeResults, bool *outA
       seeds[a] = p->arguments[a] ? stateAlong(p->arguments[a], axis) : SHARD_STATE_WHOLE;
     int8_t *wanted = SHARD_ARENA_ARRAY(p->arena, int8_t, entry->nResults ? entry->nResults : 1);
     for (int32_t r = 0; r < entry->nResults; ++r)
-      wanted[r] = p->results[r] ? stateAlong(p->results[r], axis)
-                  : wholeResults ? SHARD_STATE_WHOLE : SHARD_STATE_AS_PRODUCED;
-    ShardAxisProblem problem = {.rules = rules, .size = p->mesh.sizes[axis], .used = used,
-                                .entry = model->entry, .entryArguments = seeds,
-                                .entryResults = wanted, .pinned = pinsAlong(p, axis),
-                                .weight = model->weight, .search = true};
+      wanted[r] = p->results[r]  ? stateAlong(p->results[r], axis)
+                  : wholeResults ? SHARD_STATE_WHOLE
+                                 : SHARD_STATE_AS_PRODUCED;
+    ShardAxisProblem problem = {.rules = rules,
+                                .size = p->mesh.sizes[axis],
+                                .used = used,
+                                .entry = model->entry,
+                                .entryArguments = seeds,
+                                .entryResults = wanted,
+                                .pinned = pinsAlong(p, axis),
+                                .weight = model->weight,
+                                .search = true};
     ShardAxisSolution *solution = shardAxisSolve(&problem, p->arena);
     if (specialise(p, solution)) {
       *outAgain = true;
@@ -206,7 +217,8 @@ static MlirLogicalResult solveAxes(Propagation *p, bool wholeResults, bool *outA
         addState(p->shardings[first + v], axis, instance->states[v], instance->combiners[v]);
       for (int32_t o = 0; o < info->nOps; ++o)
         if (instance->choices[o] >= 0)
-          used[instance->function][offsets[instance->function][o] + instance->choices[o]] *= problem.size;
+          used[instance->function][offsets[instance->function][o] + instance->choices[o]] *=
+              problem.size;
     }
   }
   return mlirLogicalResultSuccess();
@@ -233,7 +245,8 @@ static void writeOp(Propagation *p, const ShardOpRule *rule) {
     MlirAttribute view, partial;
     intptr_t at = rule->results[r].operandIndex;
     shardShardingToAttributes(&p->mesh, context, value->type, value->nAtoms, value->atoms,
-                              p->shardings[rule->results[r].value], &shardings[at], &view, &partial);
+                              p->shardings[rule->results[r].value], &shardings[at], &view,
+                              &partial);
     if (view.ptr)
       views[at] = view, anyView = true;
     if (partial.ptr)
@@ -273,8 +286,8 @@ static void writeFunction(Propagation *p, int32_t f, bool wholeResults) {
     else if (f == p->model->entry && wholeResults)
       memset(sharding->atoms, 0, (size_t)sharding->nAtoms * sizeof(ShardAxisList));
     MlirAttribute text, view, partial;
-    shardShardingToAttributes(&p->mesh, context, value->type, value->nAtoms, value->atoms, sharding, &text,
-                              &view, &partial);
+    shardShardingToAttributes(&p->mesh, context, value->type, value->nAtoms, value->atoms, sharding,
+                              &text, &view, &partial);
     shardFuncSetResultAttribute(info->func, ret->operands[r].operandIndex, "spmd.sharding", text);
     shardFuncSetResultAttribute(info->func, ret->operands[r].operandIndex, "spmd.view", view);
   }
@@ -284,8 +297,8 @@ static void writeFunction(Propagation *p, int32_t f, bool wholeResults) {
 static void writeUpstream(Propagation *p) {
   const ShardRules *rules = p->model->rules;
   for (int32_t v = 0; v < rules->nValues; ++v)
-    shardUpstreamAnnotate(&p->mesh, rules->values[v].value, rules->values[v].nAtoms, rules->values[v].atoms,
-                          p->shardings[v]);
+    shardUpstreamAnnotate(&p->mesh, rules->values[v].value, rules->values[v].nAtoms,
+                          rules->values[v].atoms, p->shardings[v]);
 }
 
 static MlirLogicalResult runPropagate(ShardPassRun *run) {

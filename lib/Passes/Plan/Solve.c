@@ -57,8 +57,8 @@ typedef struct Use {
 /// What is fixed of a function while its choices are searched.
 typedef struct FunctionTable {
   int32_t first, nValues;
-  int32_t *offsets;   // of factors
-  int32_t *useStart;  // [nValues + 1]
+  int32_t *offsets;  // of factors
+  int32_t *useStart; // [nValues + 1]
   Use *uses;
 } FunctionTable;
 
@@ -79,8 +79,8 @@ typedef struct Frame {
   const FunctionTable *table;
   const ShardFunctionInfo *info;
   ShardInstance *instance;
-  const int8_t *forced;  // [nOps] a choice, or FREE
-  uint8_t *nOptions;     // [nOps] worth flipping
+  const int8_t *forced;           // [nOps] a choice, or FREE
+  uint8_t *nOptions;              // [nOps] worth flipping
   int8_t (*options)[MAX_OPTIONS]; // [nOps]
 } Frame;
 
@@ -150,7 +150,8 @@ static int8_t returnDemand(const ShardAxisProblem *problem, const ShardInstance 
   return state == SHARD_STATE_PARTIAL ? SHARD_STATE_WHOLE : state;
 }
 
-static int8_t operandDemand(const Solver *s, const ShardInstance *instance, int32_t op, int32_t operand) {
+static int8_t operandDemand(const Solver *s, const ShardInstance *instance, int32_t op,
+                            int32_t operand) {
   const ShardRules *rules = s->rules;
   const ShardOpRule *rule = &rules->functions[instance->function].ops[op];
   int32_t first = s->tables[instance->function].first;
@@ -219,11 +220,13 @@ static int32_t instanceNumber(const Solver *s, const ShardInstance *instance) {
 static void forwardCall(Solver *s, Frame *frame, int32_t op) {
   const ShardOpRule *rule = &frame->info->ops[op];
   const ShardFunctionInfo *callee = &s->rules->functions[rule->callee];
-  int8_t *arguments = SHARD_ARENA_ARRAY(s->arena, int8_t, callee->nArguments ? callee->nArguments : 1);
+  int8_t *arguments =
+      SHARD_ARENA_ARRAY(s->arena, int8_t, callee->nArguments ? callee->nArguments : 1);
   memset(arguments, SHARD_STATE_WHOLE, (size_t)callee->nArguments);
   for (int32_t p = 0; p < rule->nOperands; ++p) {
     int8_t state = frame->instance->states[rule->operands[p].value - frame->table->first];
-    arguments[rule->operands[p].operandIndex] = state == SHARD_STATE_PARTIAL ? SHARD_STATE_WHOLE : state;
+    arguments[rule->operands[p].operandIndex] =
+        state == SHARD_STATE_PARTIAL ? SHARD_STATE_WHOLE : state;
   }
   ShardInstance *instance = solveFunction(s, rule->callee, arguments);
   // What the callee would move before any use, the caller moves: once for all its calls.
@@ -254,7 +257,8 @@ static ShardCost optionCost(const Solver *s, const Frame *frame, int32_t op, int
   for (int32_t p = 0; p < rule->nOperands; ++p) {
     int32_t value = rule->operands[p].value;
     int8_t from = frame->instance->states[value - frame->table->first];
-    int8_t to = demandUnder(s->rules, frame->table->first, frame->instance->states, rule, choice, p);
+    int8_t to =
+        demandUnder(s->rules, frame->table->first, frame->instance->states, rule, choice, p);
     addEdgeCost(s, value, from, to, &cost);
   }
   if (choice >= 0 && rule->factors[choice].kind != SHARD_FACTOR_PARALLEL)
@@ -332,14 +336,16 @@ static void forwardOp(Solver *s, Frame *frame, int32_t op) {
     options[nOptions++] = SHARD_CHOICE_PASS;
   options[nOptions++] = SHARD_CHOICE_NONE;
 
-  // A user's annotation is a fixed point: its factor, or whole (a sum may be resolved after the op).
+  // A user's annotation is a fixed point: its factor, or whole (a sum may be resolved after the
+  // op).
   int8_t fixed = pinnedState(s, frame->function, rule);
   if (fixed != FREE) {
     int32_t kept = 0;
     int32_t factor = fixed >= 0 ? rule->results[0].factors[fixed] : -1;
     for (int32_t k = 0; k < nOptions; ++k)
       if (fixed < 0 && options[k] != SHARD_CHOICE_PASS &&
-          (options[k] == SHARD_CHOICE_NONE || rule->factors[options[k]].kind != SHARD_FACTOR_PARALLEL))
+          (options[k] == SHARD_CHOICE_NONE ||
+           rule->factors[options[k]].kind != SHARD_FACTOR_PARALLEL))
         options[kept++] = options[k];
     if (factor >= 0 && rule->factors[factor].kind == SHARD_FACTOR_PARALLEL &&
         splittable(s, frame->function, op, factor))
@@ -455,7 +461,8 @@ static bool raiseOp(const Solver *s, Frame *frame, int32_t op) {
   int8_t state = instance->states[value - first], target = commonDemand(s, frame, value - first);
   if (state < 0 || target == FREE || target == state || target == SHARD_STATE_PARTIAL)
     return false;
-  int8_t next = target == SHARD_STATE_WHOLE ? SHARD_CHOICE_NONE : (int8_t)rule->results[0].factors[target];
+  int8_t next =
+      target == SHARD_STATE_WHOLE ? SHARD_CHOICE_NONE : (int8_t)rule->results[0].factors[target];
   if (target >= 0 && (next < 0 || rule->factors[next].kind != SHARD_FACTOR_PARALLEL ||
                       !splittable(s, frame->function, op, next)))
     return false;
@@ -470,7 +477,8 @@ static bool raiseOp(const Solver *s, Frame *frame, int32_t op) {
     for (int32_t q = 0; q < p; ++q)
       seen |= rule->operands[q].value == v;
     if (!seen)
-      addEdgeCost(s, v, from, demandUnder(s->rules, first, instance->states, rule, next, p), &after);
+      addEdgeCost(s, v, from, demandUnder(s->rules, first, instance->states, rule, next, p),
+                  &after);
   }
   int order = shardCostCompare(&after, &before);
   if (order > 0 || (order == 0 && !rule->movement))
@@ -536,9 +544,11 @@ static ShardCost evaluate(Solver *s, Frame *frame, const int8_t *arguments) {
     forwardOp(s, frame, o);
   for (int32_t o = info->nOps - 1; o >= 0; --o) {
     const ShardOpRule *rule = &info->ops[o];
-    if (rule->form == SHARD_OP_CALL || rule->form == SHARD_OP_RETURN || rule->form == SHARD_OP_WHOLE)
+    if (rule->form == SHARD_OP_CALL || rule->form == SHARD_OP_RETURN ||
+        rule->form == SHARD_OP_WHOLE)
       continue;
-    if ((frame->forced && frame->forced[o] != FREE) || pinnedState(s, frame->function, rule) != FREE)
+    if ((frame->forced && frame->forced[o] != FREE) ||
+        pinnedState(s, frame->function, rule) != FREE)
       continue;
     if (!sinkOp(s, frame, o))
       raiseOp(s, frame, o);
@@ -576,8 +586,12 @@ static ShardInstance *solveFunction(Solver *s, int32_t function, const int8_t *a
   int8_t *forced = SHARD_ARENA_ARRAY(s->arena, int8_t, info->nOps);
   uint8_t *nOptions = SHARD_ARENA_ARRAY(s->arena, uint8_t, info->nOps);
   memset(forced, FREE, (size_t)info->nOps);
-  Frame frame = {.function = function, .table = t, .info = info, .instance = instance,
-                 .forced = forced, .nOptions = nOptions,
+  Frame frame = {.function = function,
+                 .table = t,
+                 .info = info,
+                 .instance = instance,
+                 .forced = forced,
+                 .nOptions = nOptions,
                  .options = shardArenaAllocateArray(s->arena, (size_t)info->nOps, MAX_OPTIONS)};
   ShardCost best = evaluate(s, &frame, arguments);
   int64_t nDecisions = 0;
@@ -686,7 +700,8 @@ ShardAxisSolution *shardAxisSolve(const ShardAxisProblem *problem, ShardArena *a
 }
 
 void shardAxisVisitEdges(const ShardAxisProblem *problem, const ShardAxisSolution *solution,
-                         ShardArena *arena, void (*visit)(void *user, const ShardEdge *edge), void *user) {
+                         ShardArena *arena, void (*visit)(void *user, const ShardEdge *edge),
+                         void *user) {
   Solver s = makeSolver(problem, arena);
   s.instances = solution->instances, s.nInstances = solution->nInstances;
   for (int32_t i = 0; i < solution->nInstances; ++i) {
@@ -700,10 +715,13 @@ void shardAxisVisitEdges(const ShardAxisProblem *problem, const ShardAxisSolutio
         if (to == from || from == SHARD_STATE_WHOLE || (seen >> ((to + 2) & 63) & 1))
           continue;
         seen |= 1ull << ((to + 2) & 63);
-        ShardEdge edge = {.function = instance->function, .value = t->first + v, .from = from, .to = to,
-                          .combiner = (ShardCombiner)instance->combiners[v],
-                          .bytes = reshardBytes(s.rules->values[t->first + v].bytes,
-                                                problem->size, from, to)};
+        ShardEdge edge = {
+            .function = instance->function,
+            .value = t->first + v,
+            .from = from,
+            .to = to,
+            .combiner = (ShardCombiner)instance->combiners[v],
+            .bytes = reshardBytes(s.rules->values[t->first + v].bytes, problem->size, from, to)};
         visit(user, &edge);
       }
     }

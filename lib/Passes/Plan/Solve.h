@@ -1,9 +1,10 @@
 //===- Solve.h - Shardings of every value along one mesh axis -----*- C -*-===//
-// The one interface behind which shardings are chosen. Along one axis a value is whole, split on one
-// of its atoms, or partial. Arguments are given; every op picks the factor that it splits so that
-// the bytes on the wire are least: forward from the arguments, then replicated values sink to what
-// their users want and gathers rise to where they are smallest, then single choices are flipped as
-// long as the cost falls. Axes are independent but for divisibility, so they are solved in turn.
+// The one interface behind which shardings are chosen. Along one axis a value is whole, split on
+// one of its atoms, or partial. Arguments are given; every op picks the factor that it splits so
+// that the bytes on the wire are least: forward from the arguments, then replicated values sink to
+// what their users want and gathers rise to where they are smallest, then single choices are
+// flipped as long as the cost falls. Axes are independent but for divisibility, so they are solved
+// in turn.
 //===----------------------------------------------------------------------===//
 #ifndef SHARD_PLAN_SOLVE_H
 #define SHARD_PLAN_SOLVE_H
@@ -34,20 +35,22 @@ typedef struct ShardInstance {
   int8_t *choices;         // [nOps]
   int32_t *callees;        // [nOps] instance of a call, else -1
   int8_t *results;         // [nResults] states handed to the caller
-  int8_t *wanted;          // [nArguments] what all uses want of an argument that is something else; -128
-  ShardCost cost;          // of one call, callees included
+  int8_t *wanted; // [nArguments] what all uses want of an argument that is something else; -128
+  ShardCost cost; // of one call, callees included
 } ShardInstance;
 
 typedef struct ShardAxisProblem {
   const ShardRules *rules;
-  int64_t size;                  // ranks along the axis
-  int64_t **used;                // [function][flat factor] product of earlier axes' sizes
-  const int8_t *const *pinned;   // [function][its values] states that ops must produce (user); -128 free; null: none
-  int32_t entry;                 // function
-  const int8_t *entryArguments;  // [nArguments] states
-  const int8_t *entryResults;    // [nResults] wanted states (AS_PRODUCED: partial resolved); null: all as produced
-  bool search;                   // flip choices to lower the cost, not only the first guess
-  const uint8_t *weight;         // [values] derived from weights only: never gathered
+  int64_t size;   // ranks along the axis
+  int64_t **used; // [function][flat factor] product of earlier axes' sizes
+  const int8_t *const
+      *pinned; // [function][its values] states that ops must produce (user); -128 free; null: none
+  int32_t entry;                // function
+  const int8_t *entryArguments; // [nArguments] states
+  const int8_t *entryResults; // [nResults] wanted states (AS_PRODUCED: partial resolved); null: all
+                              // as produced
+  bool search;                // flip choices to lower the cost, not only the first guess
+  const uint8_t *weight;      // [values] derived from weights only: never gathered
 } ShardAxisProblem;
 
 typedef struct ShardAxisSolution {
@@ -62,7 +65,8 @@ ShardAxisSolution *shardAxisSolve(const ShardAxisProblem *problem, ShardArena *a
 int32_t shardFunctionFirstValue(const ShardRules *rules, int32_t function);
 int32_t shardFunctionValueCount(const ShardRules *rules, int32_t function);
 /// Index of an op's first factor in ShardAxisProblem.used[function].
-int32_t *shardFactorOffsets(const ShardRules *rules, int32_t function, ShardArena *arena, int32_t *outTotal);
+int32_t *shardFactorOffsets(const ShardRules *rules, int32_t function, ShardArena *arena,
+                            int32_t *outTotal);
 
 /// The state an op needs of an operand under a choice.
 int8_t shardOperandDemand(const ShardRules *rules, const ShardInstance *instance,
@@ -78,6 +82,7 @@ typedef struct ShardEdge {
 } ShardEdge;
 /// Calls `visit` for each distinct reshard that moves data, in each instance (once, not per call).
 void shardAxisVisitEdges(const ShardAxisProblem *problem, const ShardAxisSolution *solution,
-                         ShardArena *arena, void (*visit)(void *user, const ShardEdge *edge), void *user);
+                         ShardArena *arena, void (*visit)(void *user, const ShardEdge *edge),
+                         void *user);
 
 #endif // SHARD_PLAN_SOLVE_H

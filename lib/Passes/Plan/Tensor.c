@@ -1,9 +1,10 @@
 //===- Tensor.c - Which dimensions of weights tensor parallelism splits -*- C -*-===//
-// Classes of weight dimensions are tried in order of the bytes that splitting them saves; one is taken
-// if, with those taken before, each layer still communicates as an expert's would: only sums of the
-// hidden state, or of something smaller that a norm needs, and never a weight. A class that is smaller
-// than the degree is split over its gcd and the next minor dimension takes the rest (grouped heads:
-// key/value heads over tp.0, the query heads of a group over tp.1, keys and values replicated there).
+// Classes of weight dimensions are tried in order of the bytes that splitting them saves; one is
+// taken if, with those taken before, each layer still communicates as an expert's would: only sums
+// of the hidden state, or of something smaller that a norm needs, and never a weight. A class that
+// is smaller than the degree is split over its gcd and the next minor dimension takes the rest
+// (grouped heads: key/value heads over tp.0, the query heads of a group over tp.1, keys and values
+// replicated there).
 //===----------------------------------------------------------------------===//
 
 #include "Model.h"
@@ -134,14 +135,15 @@ static bool hasFactor(const ShardRules *rules, const ShardPort *port, int32_t fa
   return false;
 }
 
-/// Is an operand of a product a weight that brings a dimension of its own (columns) to the result? A
-/// bias that fusion moved into a product of activations is none.
+/// Is an operand of a product a weight that brings a dimension of its own (columns) to the result?
+/// A bias that fusion moved into a product of activations is none.
 static bool bringsColumns(const ShardModel *model, const ShardOpRule *rule, int32_t operand) {
   const ShardRules *rules = model->rules;
   if (!model->weight[rule->operands[operand].value])
     return false;
   for (int32_t f = 0; f < rule->nFactors; ++f) {
-    if (rule->factors[f].kind == SHARD_FACTOR_REDUCTION || !hasFactor(rules, &rule->operands[operand], f))
+    if (rule->factors[f].kind == SHARD_FACTOR_REDUCTION ||
+        !hasFactor(rules, &rule->operands[operand], f))
       continue;
     bool shared = false;
     for (int32_t p = 0; p < rule->nOperands; ++p)
@@ -212,8 +214,11 @@ static bool evaluatePlan(Search *s, const ShardTensorPlan *plan, Evaluation *out
         out->splitBytes += left - left / plan->sizes[axis];
         parts[a] *= plan->sizes[axis];
       }
-    ShardAxisProblem problem = {.rules = rules, .size = plan->sizes[axis], .used = s->used,
-                                .pinned = s->pinned, .entry = model->entry,
+    ShardAxisProblem problem = {.rules = rules,
+                                .size = plan->sizes[axis],
+                                .used = s->used,
+                                .pinned = s->pinned,
+                                .entry = model->entry,
                                 .entryArguments = seeds,
                                 .weight = model->weight};
     // The first guess is usually legal; the search decides about the others.
@@ -253,8 +258,8 @@ static ShardTensorPlan *copyPlan(const Search *s, const ShardTensorPlan *plan) {
   return copy;
 }
 
-/// Evaluates a trial that adds class `klass`. A weight that would have to be gathered for it (a fused
-/// one whose pieces are cut otherwise) is left whole, if the others then come out right.
+/// Evaluates a trial that adds class `klass`. A weight that would have to be gathered for it (a
+/// fused one whose pieces are cut otherwise) is left whole, if the others then come out right.
 static bool tryPlan(Search *s, ShardTensorPlan *trial, int32_t klass, Evaluation *out) {
   if (evaluatePlan(s, trial, out))
     return true;
@@ -389,8 +394,9 @@ static bool usedInLayer(const ShardModel *model, int32_t argument) {
   return false;
 }
 
-/// Is every weight with an atom of the class split by the whole degree on another atom? Then that the
-/// class does not divide takes nothing away: three query heads to each of two key/value heads, on two.
+/// Is every weight with an atom of the class split by the whole degree on another atom? Then that
+/// the class does not divide takes nothing away: three query heads to each of two key/value heads,
+/// on two.
 static bool splitElsewhere(const Search *s, int32_t klass) {
   const ShardModel *model = s->model;
   const ShardFunctionInfo *info = &model->rules->functions[model->entry];
@@ -412,8 +418,8 @@ static bool splitElsewhere(const Search *s, int32_t klass) {
   return true;
 }
 
-/// In how many parts a dimension of a weight can be split along an atom: its size, times the next minor
-/// atom's if that goes along (the query heads of a group).
+/// In how many parts a dimension of a weight can be split along an atom: its size, times the next
+/// minor atom's if that goes along (the query heads of a group).
 static int64_t mostParts(Search *s, const ShardValueInfo *value, int32_t atom) {
   int32_t c = value->atoms[atom].klass;
   if (atom + 1 == value->nAtoms || value->atoms[atom + 1].dim != value->atoms[atom].dim)
@@ -462,9 +468,10 @@ typedef struct Candidate {
 static bool userSplits(const ShardFunctionInfo *info) {
   bool found = false;
   for (int32_t i = 0; i < info->nArguments + info->nResults && !found; ++i) {
-    MlirAttribute list = i < info->nArguments
-                             ? shardFuncGetArgumentAttribute(info->func, i, "spmd.sharding")
-                             : shardFuncGetResultAttribute(info->func, i - info->nArguments, "spmd.sharding");
+    MlirAttribute list =
+        i < info->nArguments
+            ? shardFuncGetArgumentAttribute(info->func, i, "spmd.sharding")
+            : shardFuncGetResultAttribute(info->func, i - info->nArguments, "spmd.sharding");
     intptr_t n = list.ptr && mlirAttributeIsAArray(list) ? mlirArrayAttrGetNumElements(list) : 0;
     for (intptr_t d = 0; d < n; ++d) {
       MlirAttribute axes = mlirArrayAttrGetElement(list, d);
@@ -479,7 +486,8 @@ static bool userSplits(const ShardFunctionInfo *info) {
 }
 
 ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardArena *arena,
-                                 const char **outMessage, int32_t *outWhole, int32_t wholeCapacity) {
+                                 const char **outMessage, int32_t *outWhole,
+                                 int32_t wholeCapacity) {
   const ShardRules *rules = model->rules;
   const ShardFunctionInfo *info = &rules->functions[model->entry];
   Search s = {.model = model, .arena = arena, .degree = degree};
@@ -489,7 +497,8 @@ ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardA
   s.plan->nSubAxes = 1, s.plan->sizes[0] = degree;
   s.plan->begin = SHARD_ARENA_ARRAY(arena, int8_t, nClasses);
   s.plan->end = SHARD_ARENA_ARRAY(arena, int8_t, nClasses);
-  s.plan->barred = SHARD_ARENA_ARRAY(arena, uint8_t, nClasses * (size_t)(info->nArguments ? info->nArguments : 1));
+  s.plan->barred = SHARD_ARENA_ARRAY(arena, uint8_t,
+                                     nClasses *(size_t)(info->nArguments ? info->nArguments : 1));
   s.used = SHARD_ARENA_ARRAY(arena, int64_t *, rules->nFunctions);
   for (int32_t f = 0; f < rules->nFunctions; ++f) {
     int32_t total;
@@ -595,7 +604,8 @@ ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardA
       trial->sizes[axis] = 1;
     trial->sizes[0] = prime;
     memset(trial->begin, 0, nClasses);
-    for (size_t k = 0; k < nClasses; ++k) // what is split keeps its place on one axis that divides it
+    for (size_t k = 0; k < nClasses;
+         ++k) // what is split keeps its place on one axis that divides it
       trial->end[k] = s.plan->begin[k] != s.plan->end[k] && rules->classSizes[k] % prime == 0;
     trial->nSubAxes = 1;
     evaluatePlan(&s, trial, &now);
@@ -613,8 +623,8 @@ ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardA
     return NULL;
   }
   if (!any && !userSplits(info)) {
-    *outMessage = shardArenaFormat(arena, "tp%" PRId64 " does not fit: no dimension of a weight divides by it",
-                                   degree);
+    *outMessage = shardArenaFormat(
+        arena, "tp%" PRId64 " does not fit: no dimension of a weight divides by it", degree);
     return NULL;
   }
   return s.plan;

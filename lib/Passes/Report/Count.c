@@ -104,10 +104,10 @@ static ShardCountSite *getSite(Counter *counter, int64_t number) {
   return &counter->sites[number];
 }
 
-/// The op as the program's own table names it for this call (each layer has its line); the site's where
-/// the table has no such call.
-static const char *opOfCall(Counter *counter, MlirAttribute row, const ShardCountSite *site, int64_t stage,
-                            int64_t layer) {
+/// The op as the program's own table names it for this call (each layer has its line); the site's
+/// where the table has no such call.
+static const char *opOfCall(Counter *counter, MlirAttribute row, const ShardCountSite *site,
+                            int64_t stage, int64_t layer) {
   MlirAttribute calls = rowGet(row, "calls");
   if (!mlirAttributeIsNull(calls) && mlirAttributeIsAArray(calls) &&
       site->nCalls < mlirArrayAttrGetNumElements(calls)) {

@@ -52,7 +52,8 @@ typedef struct CallWalk {
   int64_t instance; // part of fused locations that is this layer's, -1
 } CallWalk;
 
-/// The op of a site as this call has it: outlining leaves the places of all instances in one location.
+/// The op of a site as this call has it: outlining leaves the places of all instances in one
+/// location.
 static const char *opOfCall(const CallWalk *walk, const ShardSite *site) {
   ShardArena *arena = walk->spmd->arena;
   if (walk->instance < 0 || !mlirLocationIsAFused(site->location))

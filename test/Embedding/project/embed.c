@@ -1,8 +1,8 @@
 //===- embed.c - A program of someone else that embeds Shard ------*- C -*-===//
-// Built against nothing but an installed tree. Compiles a module held in memory, twice at once on two
-// contexts, with its own diagnostic handler; cancels a third; walks the result; writes the shared
-// object, loads it, runs it on threads of its own, and compares with plain loops. Prints one line a
-// step. Argument: the path of the shared object to write.
+// Built against nothing but an installed tree. Compiles a module held in memory, twice at once on
+// two contexts, with its own diagnostic handler; cancels a third; walks the result; writes the
+// shared object, loads it, runs it on threads of its own, and compares with plain loops. Prints one
+// line a step. Argument: the path of the shared object to write.
 //===----------------------------------------------------------------------===//
 #define _GNU_SOURCE
 
@@ -25,20 +25,25 @@ enum { ROWS = 4, WIDTH = 8, INNER = 16, RANKS = 2 };
 
 // y = max(x w1, 0) w2
 static const char model[] =
-    "func.func @main(%x: tensor<4x8xf32>, %w1: tensor<8x16xf32>, %w2: tensor<16x8xf32>) -> tensor<4x8xf32> {\n"
+    "func.func @main(%x: tensor<4x8xf32>, %w1: tensor<8x16xf32>, %w2: tensor<16x8xf32>) -> "
+    "tensor<4x8xf32> {\n"
     "  %zero = arith.constant 0.0 : f32\n"
     "  %e1 = tensor.empty() : tensor<4x16xf32>\n"
     "  %f1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<4x16xf32>) -> tensor<4x16xf32>\n"
-    "  %h = linalg.matmul ins(%x, %w1 : tensor<4x8xf32>, tensor<8x16xf32>) outs(%f1 : tensor<4x16xf32>) -> tensor<4x16xf32>\n"
-    "  %a = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],\n"
-    "      iterator_types = [\"parallel\", \"parallel\"]} ins(%h : tensor<4x16xf32>) outs(%e1 : tensor<4x16xf32>) {\n"
+    "  %h = linalg.matmul ins(%x, %w1 : tensor<4x8xf32>, tensor<8x16xf32>) outs(%f1 : "
+    "tensor<4x16xf32>) -> tensor<4x16xf32>\n"
+    "  %a = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> "
+    "(i, j)>],\n"
+    "      iterator_types = [\"parallel\", \"parallel\"]} ins(%h : tensor<4x16xf32>) outs(%e1 : "
+    "tensor<4x16xf32>) {\n"
     "  ^bb0(%in: f32, %out: f32):\n"
     "    %m = arith.maximumf %in, %zero : f32\n"
     "    linalg.yield %m : f32\n"
     "  } -> tensor<4x16xf32>\n"
     "  %e2 = tensor.empty() : tensor<4x8xf32>\n"
     "  %f2 = linalg.fill ins(%zero : f32) outs(%e2 : tensor<4x8xf32>) -> tensor<4x8xf32>\n"
-    "  %y = linalg.matmul ins(%a, %w2 : tensor<4x16xf32>, tensor<16x8xf32>) outs(%f2 : tensor<4x8xf32>) -> tensor<4x8xf32>\n"
+    "  %y = linalg.matmul ins(%a, %w2 : tensor<4x16xf32>, tensor<16x8xf32>) outs(%f2 : "
+    "tensor<4x8xf32>) -> tensor<4x8xf32>\n"
     "  return %y : tensor<4x8xf32>\n"
     "}\n";
 
@@ -88,7 +93,8 @@ static void open(Compilation *compilation, const char *text) {
   compilation->context = mlirContextCreate();
   mlirContextAttachDiagnosticHandler(compilation->context, count, compilation, NULL);
   shardContextPrepare(compilation->context);
-  compilation->module = shardModuleParse(compilation->context, mlirStringRefCreateFromCString(text), "memory.mlir");
+  compilation->module =
+      shardModuleParse(compilation->context, mlirStringRefCreateFromCString(text), "memory.mlir");
 }
 
 static void *compile(void *userData) {
@@ -131,7 +137,8 @@ static void cut(const ShardProgramValue *value, int rank, const float *whole, fl
   int64_t row = rows < value->globalShape[0] ? rank * rows : 0;
   int64_t column = columns < value->globalShape[1] ? rank * columns : 0;
   for (int64_t i = 0; i < rows; ++i)
-    memcpy(part + i * columns, whole + (row + i) * value->globalShape[1] + column, (size_t)columns * sizeof(float));
+    memcpy(part + i * columns, whole + (row + i) * value->globalShape[1] + column,
+           (size_t)columns * sizeof(float));
 }
 
 typedef struct Rank {
@@ -174,7 +181,8 @@ static void *runRank(void *userData) {
 
 static void run(const ShardProgram *program) {
   require(program->abiVersion == SHARD_PROGRAM_ABI_VERSION, "the ABI version");
-  require(program->nStages == 1 && program->nArguments == 3 && program->nResults == 1, "one stage, three arguments");
+  require(program->nStages == 1 && program->nArguments == 3 && program->nResults == 1,
+          "one stage, three arguments");
   static float x[ROWS * WIDTH], w1[WIDTH * INNER], w2[INNER * WIDTH], expected[ROWS * WIDTH];
   // Small whole numbers: exact in any order of summation.
   for (int i = 0; i < ROWS * WIDTH; ++i)
@@ -191,7 +199,8 @@ static void run(const ShardProgram *program) {
     }
 
   ShardRtWorld *world;
-  require(shardRtWorldCreate(program->nAxes, program->axisSizes, NULL, &world) == SHARD_RT_OK, "a world");
+  require(shardRtWorldCreate(program->nAxes, program->axisSizes, NULL, &world) == SHARD_RT_OK,
+          "a world");
   require(shardRtWorldGetSize(world) == RANKS, "two ranks");
   const float *const arguments[3] = {x, w1, w2};
   float results[RANKS][ROWS * WIDTH];
@@ -223,7 +232,8 @@ int main(int argc, char **argv) {
   require(one.succeeded && two.succeeded && one.nErrors == 0 && two.nErrors == 0, "both compile");
   require(strcmp(one.result.bytes, two.result.bytes) == 0, "both give the same bytes");
   int nAllReduce = 0;
-  mlirOperationWalk(mlirModuleGetOperation(one.module), countAllReduce, &nAllReduce, MlirWalkPreOrder);
+  mlirOperationWalk(mlirModuleGetOperation(one.module), countAllReduce, &nAllReduce,
+                    MlirWalkPreOrder);
   printf("two compilations at once: the same program, %d all-reduce\n", nAllReduce);
   closeCompilation(&one);
   closeCompilation(&two);
@@ -244,7 +254,8 @@ int main(int argc, char **argv) {
   Compilation lowered = {.lower = true};
   compile(&lowered);
   require(lowered.succeeded, "it lowers");
-  require(mlirLogicalResultIsSuccess(shardEmitShared(mlirModuleGetOperation(lowered.module), NULL, argv[1])),
+  require(mlirLogicalResultIsSuccess(
+              shardEmitShared(mlirModuleGetOperation(lowered.module), NULL, argv[1])),
           "it is written as a shared object");
   closeCompilation(&lowered);
   void *library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);

@@ -16,9 +16,17 @@ static double powerHalf(double x) { return pow(x, 0.5); }
 static const struct {
   const char *name;
   double (*function)(double);
-} table[] = {{"exp", exp},   {"tanh", tanh},          {"erf", erf},   {"sin", sin},
-             {"cos", cos},   {"log", log},            {"rsqrt", inverseRoot}, {"cube", cube},
-             {"minus two", minusTwo}, {"power half", powerHalf}, {"cbrt", cbrt}};
+} table[] = {{"exp", exp},
+             {"tanh", tanh},
+             {"erf", erf},
+             {"sin", sin},
+             {"cos", cos},
+             {"log", log},
+             {"rsqrt", inverseRoot},
+             {"cube", cube},
+             {"minus two", minusTwo},
+             {"power half", powerHalf},
+             {"cbrt", cbrt}};
 enum { FUNCTIONS = sizeof(table) / sizeof(table[0]) };
 
 static int writeArray(const char *folder, const char *name, int number, const float *values) {
@@ -49,9 +57,10 @@ int main(int argc, char **argv) {
   FILE *json = fopen(path, "w");
   if (!json)
     return 1;
-  fprintf(json, "{\"entry\": \"main\", \"args\": [{\"index\": 0, \"name\": \"x\", \"shape\": [%d], "
-                "\"dtype\": \"float32\", \"role\": \"input\", \"file\": \"arg000.npy\"}],\n"
-                "\"results\": [",
+  fprintf(json,
+          "{\"entry\": \"main\", \"args\": [{\"index\": 0, \"name\": \"x\", \"shape\": [%d], "
+          "\"dtype\": \"float32\", \"role\": \"input\", \"file\": \"arg000.npy\"}],\n"
+          "\"results\": [",
           COUNT);
   for (int f = 0; f < FUNCTIONS; ++f) {
     for (int i = 0; i < COUNT; ++i) {
@@ -60,7 +69,8 @@ int main(int argc, char **argv) {
       out[i] = (float)table[f].function(x);
     }
     failed |= writeArray(argv[1], "out", f, out);
-    fprintf(json, "%s{\"index\": %d, \"shape\": [%d], \"dtype\": \"float32\", \"file\": \"out%03d.npy\"}",
+    fprintf(json,
+            "%s{\"index\": %d, \"shape\": [%d], \"dtype\": \"float32\", \"file\": \"out%03d.npy\"}",
             f ? ", " : "", f, COUNT, f);
   }
   fprintf(json, "]}\n");
