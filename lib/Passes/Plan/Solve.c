@@ -488,6 +488,67 @@ static bool raiseOp(const Solver *s, Frame *frame, int32_t op) {
   return true;
 }
 
+/// Can the op be computed whole instead of split, at no cost but its own work?
+static bool canRaise(const Solver *s, const Frame *frame, int32_t op) {
+  const ShardOpRule *rule = &frame->info->ops[op];
+  int8_t choice = frame->instance->choices[op];
+  return rule->nResults == 1 && !rule->contraction && choice >= 0 &&
+         rule->factors[choice].kind == SHARD_FACTOR_PARALLEL &&
+         pinnedState(s, frame->function, rule) == FREE &&
+         frame->instance->states[rule->results[0].value - frame->table->first] >= 0;
+}
+
+/// A value that every use wants whole may be cheaper to gather several ops up, where a cone of ops
+/// comes from one smaller value (rotary embedding spread over the heads of a group). Grows the cone
+/// upwards along ops that are no contractions, and takes the cut that moves least.
+static bool raiseCone(const Solver *s, Frame *frame, int32_t op) {
+  enum { MAX_CONE = 16, MAX_FRONTIER = 64 };
+  const ShardFunctionInfo *info = frame->info;
+  ShardInstance *instance = frame->instance;
+  int32_t first = frame->table->first, cone[MAX_CONE], nCone = 1, nBest = 0;
+  if (!canRaise(s, frame, op))
+    return false;
+  int32_t value = info->ops[op].results[0].value;
+  if (commonDemand(s, frame, value - first) != SHARD_STATE_WHOLE)
+    return false;
+  ShardCost best = {0};
+  addEdgeCost(s, value, instance->states[value - first], SHARD_STATE_WHOLE, &best);
+  cone[0] = op;
+  for (;;) {
+    int32_t frontier[MAX_FRONTIER], nFrontier = 0, next = -1;
+    ShardCost cost = {0};
+    for (int32_t c = 0; c < nCone; ++c)
+      for (int32_t p = 0; p < info->ops[cone[c]].nOperands; ++p) {
+        int32_t v = info->ops[cone[c]].operands[p].value;
+        int32_t definition = s->rules->values[v].definition;
+        int8_t state = instance->states[v - first];
+        bool known = state == SHARD_STATE_WHOLE;
+        for (int32_t k = 0; k < nCone; ++k)
+          known |= cone[k] == definition;
+        for (int32_t k = 0; k < nFrontier; ++k)
+          known |= frontier[k] == v;
+        if (known)
+          continue;
+        if (state == SHARD_STATE_PARTIAL || nFrontier == MAX_FRONTIER)
+          return false;
+        frontier[nFrontier++] = v;
+        addEdgeCost(s, v, state, SHARD_STATE_WHOLE, &cost);
+        if (definition > next && canRaise(s, frame, definition))
+          next = definition;
+      }
+    if (shardCostCompare(&cost, &best) < 0)
+      best = cost, nBest = nCone;
+    if (next < 0 || nCone == MAX_CONE)
+      break;
+    cone[nCone++] = next;
+  }
+  for (int32_t c = 0; c < nBest; ++c) {
+    instance->choices[cone[c]] = SHARD_CHOICE_NONE;
+    instance->states[info->ops[cone[c]].results[0].value - first] = SHARD_STATE_WHOLE;
+  }
+  return nBest > 0;
+}
+
 //===----------------------------------------------------------------------===//
 // One evaluation, and the search
 //===----------------------------------------------------------------------===//
@@ -550,8 +611,8 @@ static ShardCost evaluate(Solver *s, Frame *frame, const int8_t *arguments) {
     if ((frame->forced && frame->forced[o] != FREE) ||
         pinnedState(s, frame->function, rule) != FREE)
       continue;
-    if (!sinkOp(s, frame, o))
-      raiseOp(s, frame, o);
+    if (!sinkOp(s, frame, o) && !raiseOp(s, frame, o))
+      raiseCone(s, frame, o);
   }
   return frameCost(s, frame);
 }
