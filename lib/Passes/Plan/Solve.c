@@ -67,6 +67,7 @@ typedef struct Solver {
   const ShardRules *rules;
   ShardArena *arena;
   FunctionTable *tables; // [nFunctions]
+  bool *seeded; // [classes] on which an argument is split: what every contraction can share
   ShardInstance **instances;
   int32_t nInstances;
   size_t capacity;
@@ -204,6 +205,18 @@ static bool splittable(const Solver *s, int32_t function, int32_t op, int32_t fa
   return f->size % (used * s->problem->size) == 0;
 }
 
+/// A contraction that every rank does in full (on whole operands, or on partial sums that it passes
+/// on), though it runs along a class that is split.
+static bool repeatsWork(const Solver *s, int32_t function, int32_t op, int8_t choice) {
+  const ShardOpRule *rule = &s->rules->functions[function].ops[op];
+  if (!rule->contraction || choice >= 0)
+    return false;
+  for (int32_t f = 0; f < rule->nFactors; ++f)
+    if (s->seeded[rule->factors[f].klass] && splittable(s, function, op, f))
+      return true;
+  return false;
+}
+
 //===----------------------------------------------------------------------===//
 // Forward
 //===----------------------------------------------------------------------===//
@@ -305,13 +318,13 @@ static void forwardOp(Solver *s, Frame *frame, int32_t op) {
     interesting |= rule->factors[factor].kind != SHARD_FACTOR_PARALLEL;
   }
   interesting |= nOptions > 1;
-  int32_t nFactorOptions = nOptions;
   uint32_t partial = partialOperands(rules, first, instance->states, rule);
   bool passDefault = false, pass = false;
   if (partial) {
     uint32_t set = shardOpLinearSet(rule, partial);
     if (set && (combiner == SHARD_COMBINER_SUM || rule->movement)) {
-      pass = passDefault = true;
+      pass = true;
+      passDefault = !rule->contraction;
       int64_t largest = 0;
       for (int32_t p = 0; p < rule->nOperands && p < 32; ++p)
         if (partial >> p & 1 && rules->values[rule->operands[p].value].bytes > largest)
@@ -370,7 +383,7 @@ static void forwardOp(Solver *s, Frame *frame, int32_t op) {
         if (options[k] == SHARD_CHOICE_PASS)
           continue;
         ShardCost cost = optionCost(s, frame, op, options[k]);
-        if (options[k] == SHARD_CHOICE_NONE && nFactorOptions && rule->contraction)
+        if (repeatsWork(s, frame->function, op, options[k]))
           cost.repeated += rule->flops;
         if (!have || shardCostCompare(&cost, &best) < 0)
           have = true, best = cost, choice = options[k];
@@ -578,15 +591,8 @@ static ShardCost frameCost(const Solver *s, const Frame *frame) {
       cost.bytes += inner->bytes, cost.count += inner->count;
       cost.memory += inner->memory;
     }
-    if (rule->contraction && instance->choices[o] == SHARD_CHOICE_NONE)
-      for (int32_t p = 0; p < rule->nOperands; ++p) {
-        int8_t state = instance->states[rule->operands[p].value - t->first];
-        if (state >= 0 && rule->operands[p].factors[state] >= 0 &&
-            splittable(s, frame->function, o, rule->operands[p].factors[state])) {
-          cost.repeated += rule->flops;
-          break;
-        }
-      }
+    if (repeatsWork(s, frame->function, o, instance->choices[o]))
+      cost.repeated += rule->flops;
   }
   return cost;
 }
@@ -722,6 +728,14 @@ static ShardInstance *solveFunction(Solver *s, int32_t function, const int8_t *a
 static Solver makeSolver(const ShardAxisProblem *problem, ShardArena *arena) {
   Solver s = {.problem = problem, .rules = problem->rules, .arena = arena};
   s.tables = SHARD_ARENA_ARRAY(arena, FunctionTable, problem->rules->nFunctions);
+  s.seeded =
+      SHARD_ARENA_ARRAY(arena, bool, problem->rules->nClasses ? problem->rules->nClasses : 1);
+  const ShardFunctionInfo *entry = &problem->rules->functions[problem->entry];
+  for (int32_t a = 0; a < entry->nArguments; ++a)
+    if (entry->arguments[a] >= 0 && problem->entryArguments[a] >= 0)
+      s.seeded
+          [problem->rules->values[entry->arguments[a]].atoms[problem->entryArguments[a]].klass] =
+          true;
   for (int32_t f = 0; f < problem->rules->nFunctions; ++f)
     buildTable(&s, f);
   return s;
