@@ -395,6 +395,8 @@ int shardOptDrive(const ShardOptOptions *options, ShardInputFile *input) {
                    .showsProgress = !options->quiet && isatty(STDERR_FILENO)};
   clock_gettime(CLOCK_MONOTONIC, &driver.start);
   driver.context = mlirContextCreateWithThreading(false);
+  if (options->oneThread)
+    mlirContextEnableMultithreading(driver.context, false);
   mlirContextAttachDiagnosticHandler(driver.context, printDiagnostic, &driver, NULL);
   shardContextPrepare(driver.context);
   bool ok = run(&driver);

@@ -262,6 +262,11 @@ bool shardOptOptionsParse(int argc, char **argv, ShardOptOptions *options) {
     const char *name = argument + 1 + (argument[1] == '-');
     const char *equals = strchr(name, '=');
     size_t length = equals ? (size_t)(equals - name) : strlen(name);
+    if (!equals && strcmp(name, "mlir-disable-threading") == 0) { // either part can do that
+      options->rest[options->nRest++] = argument;
+      options->oneThread = true;
+      continue;
+    }
     int id = findOption(name, length);
     if (id < 0) {
       options->rest[options->nRest++] = argument;

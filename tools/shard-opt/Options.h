@@ -21,7 +21,7 @@ typedef struct ShardOptOptions {
   const char *function, *args, *annotations, *dumpAnnotations, *extractWeights;
   const char *stopAfter, *mcpu;
   char *dims; // all of --dim, separated by commas; owned
-  bool splitResults, resultsGiven, quiet, debugInfo, bytecode, verifyEach;
+  bool splitResults, resultsGiven, quiet, debugInfo, bytecode, verifyEach, oneThread;
   ShardOptEmit emit;
   bool emitGiven;
   int64_t stage; // -1: all

@@ -324,7 +324,7 @@ static void forwardOp(Solver *s, Frame *frame, int32_t op) {
     uint32_t set = shardOpLinearSet(rule, partial);
     if (set && (combiner == SHARD_COMBINER_SUM || rule->movement)) {
       pass = true;
-      passDefault = !rule->contraction;
+      passDefault = !repeatsWork(s, frame->function, op, SHARD_CHOICE_PASS);
       int64_t largest = 0;
       for (int32_t p = 0; p < rule->nOperands && p < 32; ++p)
         if (partial >> p & 1 && rules->values[rule->operands[p].value].bytes > largest)
