@@ -491,7 +491,9 @@ static void createChecks(Run *run) {
       continue;
     const Reference *reference = &run->options->references[i / nResults];
     check->what = reference->what;
-    check->tolerance = tolerance(reference, value->element);
+    check->tolerance = reference->exact && reference->exact[value->index]
+                           ? 0
+                           : tolerance(reference, value->element);
     const void *whole = reference->values[value->index];
     size_t count = globalCount(value);
     for (size_t k = 0; k < count; ++k) {

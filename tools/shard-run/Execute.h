@@ -13,6 +13,7 @@ typedef struct Reference {
   const void *const *values; // [nResults] by the original result; null: not compared
   double tolerance;          // relative, see referenceTolerance; below 0: by type
   bool own;                  // our own unsharded run: the tighter bar
+  const bool *exact;         // [nResults] bits must be equal (the two zeros are one); null: none
 } Reference;
 
 /// One comparison of one result, the worst over ranks and iterations.

@@ -45,6 +45,8 @@ static const OptionRow optionTable[] = {
      NULL},
     {"integers", NULL, OPTION_FLAG, FIELD(integers), 0,
      "draw small whole numbers, where sums and products are exact", NULL},
+    {"exact", NULL, OPTION_FLAG, FIELD(exact), 0,
+     "draw small whole numbers; with --check, equal bits wherever the ops allow it", NULL},
     {"check", "ORIGINAL", OPTION_OPTIONAL, FIELD(original), FIELD(check),
      "also run the unsharded program on one rank and compare", "Compare"},
     {"expect", "DIR", OPTION_TEXT, FIELD(expect), 0, "compare with DIR/outNNN.npy", NULL},
@@ -181,4 +183,11 @@ void optionsParse(int argc, char **argv, Options *out) {
   }
   if (!out->program)
     stop("no program given (see shard-run --help)");
+  if (out->exact && !out->check)
+    stop("--exact needs --check: the unsharded program says what is exact");
+  if (out->exact && (out->data || out->integers || out->rtol >= 0))
+    stop("--exact draws its values and sets its bar; it does not go with --%s", out->data ? "data"
+                                                                                : out->integers
+                                                                                    ? "integers"
+                                                                                    : "rtol");
 }

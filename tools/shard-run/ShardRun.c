@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 
 #include "Element.h"
+#include "Exact.h"
 #include "Execute.h"
 #include "Initialize.h"
 #include "Memory.h"
@@ -59,7 +60,9 @@ typedef struct Compiled {
   const ShardProgram *program;
   Distribution *distributions;
   size_t nDistributions;
-  bool unsharded; // before it was compiled here
+  bool unsharded;         // before it was compiled here
+  bool keepImported;      // wanted: the module after shard-import
+  MlirOperation imported; // to be destroyed
 } Compiled;
 
 typedef struct Compiler {
@@ -90,6 +93,8 @@ static void inspectImport(void *userData, const char *pass, MlirOperation module
   Compiled *compiled = userData;
   if (!strcmp(pass, "shard-import") && !compiled->distributions)
     compiled->distributions = initializeFromModule(module, &compiled->nDistributions);
+  if (!strcmp(pass, "shard-import") && compiled->keepImported)
+    compiled->imported = mlirOperationClone(module);
 }
 
 /// Takes a module through the rest of the pipeline and into memory. `degrees` null: it goes on from
@@ -231,6 +236,7 @@ static void loadPrograms(const Options *options, Compiler *compiler, Compiled *p
     if (stage)
       stop("--check=%s: not the original, it is past %s", path, stage);
   }
+  original->keepImported = options->exact;
   compileModule(compiler, path, sameFile, "tp1", true, original);
   mlirOperationDestroy(sameFile);
 }
@@ -324,6 +330,25 @@ static size_t resultLimit(const ShardProgram *program) {
   return limit;
 }
 
+/// Which results must have equal bits, [*] by result, to be freed with free(); says which are not.
+static bool *demandExact(const Compiled *original, ValueOptions *values, bool quiet) {
+  size_t nFacts;
+  ExactFact *facts = exactChoose(original->imported, original->program, values, &nFacts);
+  bool *exact = memoryZeroed((nFacts ? nFacts : 1) * sizeof *exact);
+  if (!quiet)
+    printf("values: whole numbers up to %" PRId32 "\n", values->wholeNumbers);
+  for (size_t i = 0; i < nFacts; ++i) {
+    exact[i] = facts[i].exact;
+    if (exact[i] || quiet)
+      continue;
+    char *reason = exactReason(&facts[i]);
+    printf("result %zu is not exact: %s\n", i, reason);
+    free(reason);
+  }
+  free(facts);
+  return exact;
+}
+
 int main(int argc, char **argv) {
   Options options;
   optionsParse(argc, argv, &options);
@@ -362,10 +387,11 @@ int main(int argc, char **argv) {
   ValueOptions valueOptions = {.dataFolder = options.data,
                                .seeded = options.seeded,
                                .seed = options.seed,
-                               .wholeNumbers = options.integers,
+                               .wholeNumbers = options.integers ? 2 : 0,
                                .distributions = describes->distributions,
                                .nDistributions = describes->nDistributions,
                                .describing = describes->program};
+  bool *exact = options.exact ? demandExact(&original, &valueOptions, options.quiet) : NULL;
   ValueSet values;
   valuesCreate(program, &valueOptions, &values);
   if (!options.quiet) {
@@ -390,7 +416,8 @@ int main(int argc, char **argv) {
                     .nResults = originalRun.nResults,
                     .values = (const void *const *)originalRun.results,
                     .tolerance = options.integers && options.rtol < 0 ? 0 : options.rtol,
-                    .own = true};
+                    .own = true,
+                    .exact = exact};
   }
   ShardNpyArray *expected = NULL;
   const void **expectedValues = memoryZeroed(nResults * sizeof *expectedValues);
@@ -428,6 +455,9 @@ int main(int argc, char **argv) {
   free(expected);
   free(expectedValues);
   valuesRelease(&values);
+  free(exact);
+  if (!mlirOperationIsNull(original.imported))
+    mlirOperationDestroy(original.imported);
   free(compiled.distributions);
   free(original.distributions);
   shardLoadedDestroy(compiled.loaded);

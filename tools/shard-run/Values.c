@@ -41,9 +41,11 @@ static double draw(const ValueSource *source, size_t element) {
   case DISTRIBUTION_MASK:
     return element % (size_t)source->rowLength == 0 || (bits >> 61) != 0;
   default:
-    if (source->whole) // 1 or 2 around a mean, else -2 to 2
-      return distribution->mean != 0 ? (double)(1 + (bits >> 63))
-                                     : (double)(((bits >> 32) * 5) >> 32) - 2.0;
+    if (source->whole) { // 1 to N around a mean, else -N to N
+      uint64_t n = (uint64_t)source->whole;
+      return distribution->mean != 0 ? (double)(1 + (((bits >> 32) * n) >> 32))
+                                     : (double)(((bits >> 32) * (2 * n + 1)) >> 32) - (double)n;
+    }
     return distribution->mean + distribution->deviation * normalFromBits(bits);
   }
 }

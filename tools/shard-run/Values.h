@@ -16,7 +16,7 @@ typedef struct ValueSource {
   Distribution distribution;
   uint64_t key;      // of the generator: seed and argument
   int64_t rowLength; // last dimension
-  bool whole;        // whole numbers only
+  int32_t whole;     // whole numbers only, up to this one; 0: any
 } ValueSource;
 
 typedef struct ValueSet {
@@ -30,7 +30,7 @@ typedef struct ValueOptions {
   const char *dataFolder; // null: drawn
   bool seeded;            // --seed was given
   uint64_t seed;
-  bool wholeNumbers;
+  int32_t wholeNumbers;              // whole numbers only, up to this one; 0: any
   const Distribution *distributions; // [nDistributions] by argument; may be null
   size_t nDistributions;
   const ShardProgram *describing; // whose roles decide; null: the program's own
