@@ -62,6 +62,17 @@ static MlirLogicalResult checkLowered(void *user, MlirOperation op) {
   return shardEmitError(op, "'%.*s' has no lowering", (int)name.length, name.data);
 }
 
+/// Where values come from (L3) is of no use to code, and would keep equal ops apart.
+static MlirLogicalResult dropOrigins(void *user, MlirOperation op) {
+  static const char *const names[] = {"spmd.origin", "spmd.sharding", "spmd.view", "spmd.partial",
+                                      "spmd.extent"};
+  (void)user;
+  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); ++i)
+    if (!mlirAttributeIsNull(shardOpGetAttribute(op, names[i])))
+      shardOpRemoveAttribute(op, names[i]);
+  return mlirLogicalResultSuccess();
+}
+
 static MlirLogicalResult runLowerCpu(ShardPassRun *run) {
   const LowerCpuOptions *options = run->options;
   MlirContext context = run->context;
@@ -87,6 +98,7 @@ static MlirLogicalResult runLowerCpu(ShardPassRun *run) {
   if (mlirLogicalResultIsFailure(call))                                                            \
   return failure
   STEP(shardProgramInfoCollect(&lowering));
+  STEP(shardWalk(lowering.module, NULL, dropOrigins, NULL));
   STEP(runPipeline(&lowering, "func.func(convert-elementwise-to-linalg)"));
   STEP(shardLowerToDestinations(&lowering));
   STEP(shardPrepareContractions(&lowering));

@@ -483,8 +483,8 @@ static MlirLogicalResult localizeForm(Clone *clone, MlirOperation copy) {
 }
 
 static void removeAnnotations(MlirOperation op) {
-  static const char *const names[] = {"spmd.sharding", "spmd.view", "spmd.partial", "spmd.extent",
-                                      "spmd.stage"};
+  static const char *const names[] = {"spmd.sharding", "spmd.view",  "spmd.partial",
+                                      "spmd.extent",   "spmd.stage", "spmd.origin"};
   for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); ++i)
     shardOpRemoveAttribute(op, names[i]);
 }

@@ -295,15 +295,6 @@ const char *shardSpmdProducerText(const ShardSpmd *spmd, int32_t value) {
   return opText(spmd, definition->op);
 }
 
-const char *shardSpmdOriginText(const ShardSpmd *spmd, int32_t value) {
-  const ShardOpRule *definition = shardSpmdDefinition(spmd, value);
-  if (!definition)
-    return shardSpmdProducerText(spmd, value);
-  MlirStringRef name = shardOpGetName(definition->op);
-  return shardArenaFormat(spmd->arena, "%.*s at %s", (int)name.length, name.data,
-                          shardLocationText(mlirOperationGetLocation(definition->op), spmd->arena));
-}
-
 static const char *consumerText(const ShardSpmd *spmd, MlirOperation consumer) {
   consumer = sinkOf(consumer);
   return shardOpIs(consumer, "func.return") ? "the function's result" : opText(spmd, consumer);

@@ -33,6 +33,8 @@ typedef struct ShardSpmd {
   ShardPointerMap *ruleOf;  // MlirOperation.ptr -> ShardOpRule *, as an integer
   ShardSharding **own;      // [rules->nValues] state in which L2 says a value is made
   ShardSharding ***results; // [rules->nFunctions][nResults] state of function results
+  bool marksOrigins;        // on the ops that make values
+  int32_t *originNumbers;   // [rules->nValues] of a value's op in its function; -1: cheap
   ShardSite *sites;
   size_t nSites, capacitySites;
 } ShardSpmd;
@@ -103,8 +105,16 @@ MlirValue shardBuildEnterOnce(ShardBuild *build, ShardPlace place, MlirValue sou
                               ShardAxisList axes, ShardCombiner combiner);
 /// "linalg.matmul", "argument 3 'name'" or "@layer": what makes a value, reshapes left out.
 const char *shardSpmdProducerText(const ShardSpmd *spmd, int32_t value);
-/// The L2 value itself, for `spmd.origin`: "linalg.matmul at FILE:LINE:COL".
+
+//===- Origins (Origins.c) ------------------------------------------------===//
+
+/// Fills spmd->originNumbers; once, when the rules are known.
+void shardOriginsNumber(ShardSpmd *spmd);
+/// The L1 value, for `spmd.origin`: "linalg.matmul at FILE:LINE:COL (@main:12)".
 const char *shardSpmdOriginText(const ShardSpmd *spmd, int32_t value);
+/// Notes on the op that makes `local` that it holds `value` in placement `sharding`.
+void shardOriginMark(ShardSpmd *spmd, int32_t value, const ShardSharding *sharding,
+                     MlirValue local);
 
 //===- Sites (Sites.c) ----------------------------------------------------===//
 

@@ -361,8 +361,21 @@ static void eraseUnreachable(ShardSpmd *spmd, int32_t nEntries, const MlirOperat
   }
 }
 
+typedef struct SpmdizeOptions {
+  bool origins;
+} SpmdizeOptions;
+
+static const ShardOption optionTable[] = {
+    SHARD_OPTION(SpmdizeOptions, origins, "origins", "true", "",
+                 "Note on each op which value it makes (spmd.origin)"),
+};
+
 static MlirLogicalResult runSpmdize(ShardPassRun *run) {
-  ShardSpmd spmd = {.context = run->context, .module = run->op, .arena = run->arena};
+  const SpmdizeOptions *options = run->options;
+  ShardSpmd spmd = {.marksOrigins = options->origins,
+                    .context = run->context,
+                    .module = run->op,
+                    .arena = run->arena};
   if (!shardMeshRead(run->op, run->arena, &spmd.mesh))
     return shardEmitError(run->op, "the module has no mesh: expected 'shard.grid @mesh' with "
                                    "'spmd.axes' (run shard-plan first)");
@@ -372,6 +385,7 @@ static MlirLogicalResult runSpmdize(ShardPassRun *run) {
   if (!spmd.rules || mlirLogicalResultIsFailure(readValues(&spmd)) ||
       mlirLogicalResultIsFailure(readResults(&spmd)))
     return mlirLogicalResultFailure();
+  shardOriginsNumber(&spmd);
   spmd.ruleOf = shardPointerMapCreate(run->arena, 256);
   for (int32_t f = 0; f < spmd.rules->nFunctions; ++f)
     for (int32_t i = 0; i < spmd.rules->functions[f].nOps; ++i) {
@@ -429,5 +443,6 @@ const ShardPassInfo shardSpmdizePass = {
     .argument = "shard-spmdize",
     .summary = "Turn an annotated program into one program per device and pipeline stage",
     .anchor = "builtin.module",
+    SHARD_PASS_OPTIONS(SpmdizeOptions, optionTable),
     .run = runSpmdize,
 };

@@ -23,6 +23,7 @@ void shardBuildAddVersion(ShardBuild *build, int32_t value, const ShardSharding 
                           MlirValue local) {
   if (shardBuildFindVersion(build, value, sharding))
     return;
+  shardOriginMark(build->spmd, value, sharding, local);
   ShardVersion *version = SHARD_ARENA_NEW(build->spmd->arena, ShardVersion);
   version->sharding = sharding;
   version->value = local;

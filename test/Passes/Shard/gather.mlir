@@ -1,4 +1,4 @@
-// RUN: shard-opt %s --split-input-file --shard-spmdize | FileCheck %s
+// RUN: shard-opt %s --split-input-file --shard-spmdize=origins=false | FileCheck %s
 
 // Rows of a table split over devices, at ids: own rows, or zero; the assertion sees the global id.
 shard.grid @mesh(shape = 4) {spmd.axes = ["tp"]}

@@ -1,4 +1,4 @@
-// RUN: shard-opt %s --split-input-file --shard-spmdize | FileCheck %s
+// RUN: shard-opt %s --split-input-file --shard-spmdize=origins=false | FileCheck %s
 
 // Columns, then rows: the second product is a partial sum, and its result is wanted whole.
 shard.grid @mesh(shape = 2) {spmd.axes = ["tp"]}

@@ -1,4 +1,4 @@
-// RUN: shard-opt %s --split-input-file --shard-spmdize | FileCheck %s
+// RUN: shard-opt %s --split-input-file --shard-spmdize=origins=false | FileCheck %s
 
 // The sequence is split in the middle of batch times sequence: the gather sees the two apart.
 shard.grid @mesh(shape = 2) {spmd.axes = ["sp"]}

@@ -1,4 +1,4 @@
-// RUN: shard-opt %s --split-input-file --shard-spmdize | FileCheck %s
+// RUN: shard-opt %s --split-input-file --shard-spmdize=origins=false | FileCheck %s
 
 // A fused projection in its view: each rank holds its heads of q, of k and of v, and cuts them apart
 // in local columns.

@@ -1,5 +1,5 @@
-// RUN: shard-opt %s --split-input-file --shard-spmdize | FileCheck %s
-// RUN: shard-opt %s --split-input-file --shard-spmdize | mlir-opt --split-input-file --canonicalize --cse | FileCheck %s --check-prefix=STOCK
+// RUN: shard-opt %s --split-input-file --shard-spmdize=origins=false | FileCheck %s
+// RUN: shard-opt %s --split-input-file --shard-spmdize=origins=false | mlir-opt --split-input-file --canonicalize --cse | FileCheck %s --check-prefix=STOCK
 
 // Two stages of a layer function: the layer's collective is one site with a call for each layer. The
 // mask is made in both stages, the tied table lives in both, an argument that nobody uses in the
