@@ -32,7 +32,7 @@ ShardSharding *shardShardingCopy(ShardArena *arena, const ShardSharding *shardin
 }
 
 static bool axisListEqual(ShardAxisList a, ShardAxisList b) {
-  return a.count == b.count && memcmp(a.axis, b.axis, a.count) == 0;
+  return a.count == b.count && a.span == b.span && memcmp(a.axis, b.axis, a.count) == 0;
 }
 
 bool shardShardingEqual(const ShardSharding *a, const ShardSharding *b) {
@@ -54,12 +54,80 @@ bool shardShardingIsReplicated(const ShardSharding *sharding) {
   return true;
 }
 
+int64_t shardAxisListSize(const ShardMesh *mesh, ShardAxisList axes) {
+  int64_t size = 1;
+  for (int i = 0; i < axes.count; ++i)
+    size *= mesh->sizes[axes.axis[i]];
+  return size;
+}
+
+static int64_t ceilDivide(int64_t a, int64_t b) { return a / b + (a % b != 0); }
+
+/// What a list splits: the atom, or the block that it heads.
+static int64_t splitSize(const ShardAtom *atom, ShardAxisList axes) {
+  int64_t size = atom->size;
+  for (int i = 1; i <= axes.span; ++i)
+    size *= atom[i].size;
+  return size;
+}
+
 int64_t shardShardingLocalAtomSize(const ShardMesh *mesh, const ShardAtom *atom,
                                    ShardAxisList axes) {
-  int64_t size = atom->size;
-  for (int i = 0; i < axes.count; ++i)
-    size /= mesh->sizes[axes.axis[i]];
-  return size;
+  if (axes.span == SHARD_SPAN_INSIDE)
+    return 1;
+  return ceilDivide(splitSize(atom, axes), shardAxisListSize(mesh, axes));
+}
+
+bool shardShardingIsUneven(const ShardMesh *mesh, int32_t nAtoms, const ShardAtom *atoms,
+                           const ShardSharding *sharding) {
+  for (int32_t i = 0; i < nAtoms; ++i)
+    if (sharding->atoms[i].span != SHARD_SPAN_INSIDE &&
+        splitSize(&atoms[i], sharding->atoms[i]) % shardAxisListSize(mesh, sharding->atoms[i]))
+      return true;
+  return false;
+}
+
+bool shardShardingSplitDimension(const ShardMesh *mesh, int32_t begin, int32_t end,
+                                 const ShardAtom *atoms, int nAxes, const uint8_t *axes,
+                                 ShardSharding *out) {
+  ShardAxisList list = {0};
+  int64_t size = 1, devices = 1;
+  for (int i = 0; i < nAxes; ++i) {
+    if (mesh->sizes[axes[i]] == 1)
+      continue;
+    if (list.count == sizeof(list.axis))
+      return false;
+    list.axis[list.count++] = axes[i];
+    devices *= mesh->sizes[axes[i]];
+  }
+  if (!list.count)
+    return true;
+  if (begin == end)
+    return false;
+  for (int32_t i = begin; i < end; ++i)
+    size *= atoms[i].size;
+  // Atoms that every block holds whole are not cut.
+  int64_t block = ceilDivide(size, devices);
+  while (end - begin > 1 && block % atoms[end - 1].size == 0)
+    block /= atoms[--end].size;
+  // A head that the first axes split down to single steps leaves the others to the rest.
+  int64_t major = 1, rest = 1;
+  int n = 0;
+  for (int32_t i = begin + 1; i < end; ++i)
+    rest *= atoms[i].size;
+  while (n < list.count && major < atoms[begin].size)
+    major *= mesh->sizes[list.axis[n++]];
+  if (end - begin > 1 && major == atoms[begin].size && rest % (devices / major) == 0) {
+    out->atoms[begin] = (ShardAxisList){.count = (uint8_t)n};
+    memcpy(out->atoms[begin].axis, list.axis, (size_t)n);
+    return shardShardingSplitDimension(mesh, begin + 1, end, atoms, list.count - n, list.axis + n,
+                                       out);
+  }
+  list.span = (uint8_t)(end - begin - 1);
+  out->atoms[begin] = list;
+  for (int32_t i = begin + 1; i < end; ++i)
+    out->atoms[i] = (ShardAxisList){.span = SHARD_SPAN_INSIDE};
+  return true;
 }
 
 MlirType shardShardingLocalType(const ShardMesh *mesh, MlirType type, int32_t nAtoms,
@@ -70,8 +138,8 @@ MlirType shardShardingLocalType(const ShardMesh *mesh, MlirType type, int32_t nA
   for (intptr_t d = 0; d < rank; ++d)
     shape[d] = mlirShapedTypeGetDimSize(type, d);
   for (int32_t i = 0; i < nAtoms; ++i)
-    for (int k = 0; k < sharding->atoms[i].count; ++k)
-      shape[atoms[i].dim] /= mesh->sizes[sharding->atoms[i].axis[k]];
+    shape[atoms[i].dim] = shape[atoms[i].dim] / atoms[i].size *
+                          shardShardingLocalAtomSize(mesh, &atoms[i], sharding->atoms[i]);
   MlirType local = shardTensorWithShape(type, rank, shape);
   shardArenaDestroy(arena);
   return local;
@@ -121,54 +189,93 @@ static MlirAttribute axisNames(const ShardMesh *mesh, MlirContext context, int n
 // To attributes
 //===----------------------------------------------------------------------===//
 
-// Whether the split atoms of the dimension whose atoms are [begin, end) make contiguous blocks: an
-// atom is split only if every more major one is split down to one step.
-static bool isPlainDimension(const ShardMesh *mesh, const ShardAtom *atoms,
-                             const ShardSharding *sharding, int32_t begin, int32_t end) {
-  int64_t major = 1;
-  for (int32_t i = begin; i < end; ++i) {
-    if (sharding->atoms[i].count && major != 1)
+/// An entry of `spmd.sharding`: a dimension, or one of the view.
+typedef struct Entry {
+  int64_t size;
+  uint8_t nAxes;
+  uint8_t axes[SHARD_MAX_AXES];
+} Entry;
+
+typedef struct EntryList {
+  intptr_t n;
+  Entry *entries;
+  bool plain; // no view
+} EntryList;
+
+static void addAxes(Entry *entry, ShardAxisList list) {
+  for (int k = 0; k < list.count && entry->nAxes < SHARD_MAX_AXES; ++k)
+    entry->axes[entry->nAxes++] = list.axis[k];
+}
+
+/// Whether the atoms [begin, end) of a dimension are split as the dimension as a whole would be.
+static bool isPlainDimension(const ShardMesh *mesh, int32_t nAtoms, const ShardAtom *atoms,
+                             const ShardSharding *sharding, int32_t begin, int32_t end,
+                             ShardArena *arena) {
+  Entry all = {0};
+  for (int32_t i = begin; i < end; ++i)
+    addAxes(&all, sharding->atoms[i]);
+  ShardSharding *again = shardShardingCreate(arena, nAtoms);
+  if (!shardShardingSplitDimension(mesh, begin, end, atoms, all.nAxes, all.axes, again))
+    return all.nAxes == 0;
+  for (int32_t i = begin; i < end; ++i)
+    if (!axisListEqual(again->atoms[i], sharding->atoms[i]))
       return false;
-    major *= shardShardingLocalAtomSize(mesh, &atoms[i], sharding->atoms[i]);
-  }
   return true;
+}
+
+static EntryList collectEntries(const ShardMesh *mesh, MlirType type, int32_t nAtoms,
+                                const ShardAtom *atoms, const ShardSharding *sharding,
+                                ShardArena *arena) {
+  intptr_t rank = mlirShapedTypeGetRank(type);
+  EntryList list = {0, SHARD_ARENA_ARRAY(arena, Entry, (size_t)rank + (size_t)nAtoms + 1), true};
+  int32_t begin = 0;
+  for (intptr_t d = 0; d < rank; ++d) {
+    int32_t end = begin;
+    while (end < nAtoms && atoms[end].dim == d)
+      ++end;
+    bool plain = isPlainDimension(mesh, nAtoms, atoms, sharding, begin, end, arena);
+    list.plain &= plain;
+    if (plain)
+      list.entries[list.n++].size = mlirShapedTypeGetDimSize(type, d);
+    for (int32_t i = begin; i < end; ++i) {
+      if (!plain && sharding->atoms[i].span != SHARD_SPAN_INSIDE)
+        list.entries[list.n++].size = splitSize(&atoms[i], sharding->atoms[i]);
+      addAxes(&list.entries[list.n - 1], sharding->atoms[i]);
+    }
+    begin = end;
+  }
+  return list;
+}
+
+MlirAttribute shardShardingExtentAttribute(const ShardMesh *mesh, MlirContext context,
+                                           MlirType type, int32_t nAtoms, const ShardAtom *atoms,
+                                           const ShardSharding *sharding) {
+  if (!shardShardingIsUneven(mesh, nAtoms, atoms, sharding))
+    return mlirAttributeGetNull();
+  ShardArena *arena = shardArenaCreate();
+  EntryList list = collectEntries(mesh, type, nAtoms, atoms, sharding, arena);
+  int64_t *extents = SHARD_ARENA_ARRAY(arena, int64_t, list.n + 1);
+  for (intptr_t i = 0; i < list.n; ++i)
+    extents[i] = list.entries[i].size;
+  MlirAttribute attribute = shardAttrI64Array(context, list.n, extents);
+  shardArenaDestroy(arena);
+  return attribute;
 }
 
 void shardShardingToAttributes(const ShardMesh *mesh, MlirContext context, MlirType type,
                                int32_t nAtoms, const ShardAtom *atoms,
                                const ShardSharding *sharding, MlirAttribute *outSharding,
                                MlirAttribute *outView, MlirAttribute *outPartial) {
-  intptr_t rank = mlirShapedTypeGetRank(type);
-  size_t bound = (size_t)rank + (size_t)nAtoms;
   ShardArena *arena = shardArenaCreate();
-  MlirAttribute *entries = SHARD_ARENA_ARRAY(arena, MlirAttribute, bound + 1);
-  int64_t *view = SHARD_ARENA_ARRAY(arena, int64_t, bound + 1);
-  intptr_t n = 0;
-  bool plain = true;
-  int32_t begin = 0;
-  for (intptr_t d = 0; d < rank; ++d) {
-    int32_t end = begin;
-    while (end < nAtoms && atoms[end].dim == d)
-      ++end;
-    if (isPlainDimension(mesh, atoms, sharding, begin, end)) {
-      uint8_t axes[SHARD_MAX_AXES];
-      int nAxes = 0;
-      for (int32_t i = begin; i < end; ++i)
-        for (int k = 0; k < sharding->atoms[i].count; ++k)
-          axes[nAxes++] = sharding->atoms[i].axis[k];
-      view[n] = mlirShapedTypeGetDimSize(type, d);
-      entries[n++] = axisNames(mesh, context, nAxes, axes);
-    } else {
-      plain = false;
-      for (int32_t i = begin; i < end; ++i) {
-        view[n] = atoms[i].size;
-        entries[n++] = axisNames(mesh, context, sharding->atoms[i].count, sharding->atoms[i].axis);
-      }
-    }
-    begin = end;
+  EntryList list = collectEntries(mesh, type, nAtoms, atoms, sharding, arena);
+  MlirAttribute *entries = SHARD_ARENA_ARRAY(arena, MlirAttribute, list.n + 1);
+  int64_t *view = SHARD_ARENA_ARRAY(arena, int64_t, list.n + 1);
+  for (intptr_t i = 0; i < list.n; ++i) {
+    view[i] = list.entries[i].size;
+    entries[i] = axisNames(mesh, context, list.entries[i].nAxes, list.entries[i].axes);
   }
-  *outSharding = mlirArrayAttrGet(context, n, entries);
-  *outView = plain ? mlirAttributeGetNull() : shardAttrI64Array(context, n, view);
+  *outSharding = mlirArrayAttrGet(context, list.n, entries);
+  *outView = list.plain ? mlirAttributeGetNull() : shardAttrI64Array(context, list.n, view);
   shardArenaDestroy(arena);
 
   MlirAttribute partials[8];
@@ -232,41 +339,6 @@ static bool appendAxes(const ShardMesh *mesh, MlirLocation location, MlirAttribu
       return false;
     }
     axes[(*nAxes)++] = (uint8_t)(first + i);
-  }
-  return true;
-}
-
-// Gives `axes`, major first, to the atoms [begin, end) of one view dimension.
-static bool distributeAxes(const ShardMesh *mesh, MlirLocation location, int32_t begin, int32_t end,
-                           const ShardAtom *atoms, int nAxes, const uint8_t *axes, int64_t size,
-                           ShardSharding *out) {
-  int32_t at = begin;
-  int64_t left = at < end ? atoms[at].size : 1;
-  for (int i = 0; i < nAxes; ++i) {
-    int64_t degree = mesh->sizes[axes[i]];
-    while (left == 1 && at + 1 < end)
-      left = atoms[++at].size;
-    if (degree == 1)
-      continue;
-    if (at >= end || left % degree != 0 || out->atoms[at].count == 7) {
-      int64_t total = 1;
-      for (int k = 0; k < nAxes; ++k)
-        total *= mesh->sizes[axes[k]];
-      if (size % total != 0)
-        shardEmitErrorAt(location,
-                         "a dimension of %" PRId64 " does not divide by the %" PRId64
-                         " devices of its axes",
-                         size, total);
-      else
-        shardEmitErrorAt(location,
-                         "a dimension of %" PRId64 " cannot be split over %" PRId64
-                         " devices of axis '%s': the operations on it need pieces of %" PRId64,
-                         size, degree, mesh->names[axes[i]], left);
-      return false;
-    }
-    left /= degree;
-    ShardAxisList *list = &out->atoms[at];
-    list->axis[list->count++] = axes[i];
   }
   return true;
 }
@@ -391,8 +463,13 @@ ShardSharding *shardShardingFromAttributes(const ShardMesh *mesh, MlirLocation l
         }
         used[axes[k]] = true;
       }
-      if (!distributeAxes(mesh, location, begin, atom, atoms, nAxes, axes, viewSize, out))
+      if (!shardShardingSplitDimension(mesh, begin, atom, atoms, nAxes, axes, out)) {
+        if (begin == atom)
+          shardEmitErrorAt(location, "dimension %" PRIdPTR " of 1 cannot be split", d);
+        else
+          shardEmitErrorAt(location, "dimension %" PRIdPTR " is split over more than 7 axes", d);
         return NULL;
+      }
       ++v;
     }
   }

@@ -20,11 +20,16 @@ typedef enum ShardCombiner {
 } ShardCombiner;
 const char *shardCombinerName(ShardCombiner combiner); // "sum", "max", ...
 
-/// An ordered list of mesh axes, major first.
+/// An ordered list of mesh axes, major first. In a sharding, a list may split a *block*: a run of
+/// adjacent atoms of one dimension taken as one. Then `span` counts the atoms of the run after its
+/// head, which has the list; the others are empty and have the span SHARD_SPAN_INSIDE. A run stands
+/// only where no lists on its atoms say the same (384 = 6 x 64 in four blocks of 96).
 typedef struct ShardAxisList {
   uint8_t count;
   uint8_t axis[7];
+  uint8_t span;
 } ShardAxisList;
+enum { SHARD_SPAN_INSIDE = 255 };
 
 /// One atom of a value: `size` consecutive steps of dimension `dim`. Atoms of a dimension stand
 /// major first; their sizes multiply to the dimension. Unit dimensions have no atom.
@@ -45,9 +50,23 @@ ShardSharding *shardShardingCopy(ShardArena *arena, const ShardSharding *shardin
 bool shardShardingEqual(const ShardSharding *a, const ShardSharding *b);
 bool shardShardingIsReplicated(const ShardSharding *sharding);
 
-/// Local extent of an atom: size / product of its axes' sizes (divides by construction here).
+/// Product of the sizes of the axes of a list.
+int64_t shardAxisListSize(const ShardMesh *mesh, ShardAxisList axes);
+/// Local storage of an atom of size s over axes with product n: c = ceil(s / n). The rank with
+/// linear coordinate i (major axis first) holds steps [i c, min((i + 1) c, s)), maybe none; the
+/// rest of the storage is padding. For the head of a block `atom` is in its value's array, and s is
+/// the size of the block; of the others in the block the storage is 1.
 int64_t shardShardingLocalAtomSize(const ShardMesh *mesh, const ShardAtom *atom,
                                    ShardAxisList axes);
+/// Whether some rank's storage of the value is not filled.
+bool shardShardingIsUneven(const ShardMesh *mesh, int32_t nAtoms, const ShardAtom *atoms,
+                           const ShardSharding *sharding);
+/// Gives the dimension of the atoms [begin, end) to `axes` in blocks of ceil(size / devices), in
+/// the one normal form: on as few atoms as say it, as a block where no atoms do. False when an atom
+/// would get more axes than a list holds.
+bool shardShardingSplitDimension(const ShardMesh *mesh, int32_t begin, int32_t end,
+                                 const ShardAtom *atoms, int nAxes, const uint8_t *axes,
+                                 ShardSharding *out);
 /// Local tensor type of a value of `type` with these atoms.
 MlirType shardShardingLocalType(const ShardMesh *mesh, MlirType type, int32_t nAtoms,
                                 const ShardAtom *atoms, const ShardSharding *sharding);
@@ -60,9 +79,14 @@ void shardShardingToAttributes(const ShardMesh *mesh, MlirContext context, MlirT
                                int32_t nAtoms, const ShardAtom *atoms,
                                const ShardSharding *sharding, MlirAttribute *outSharding,
                                MlirAttribute *outView, MlirAttribute *outPartial);
+/// `spmd.extent` beside them: the true size of each entry of `spmd.sharding`, where the storage of
+/// some entry times its devices is more; null where all are filled.
+MlirAttribute shardShardingExtentAttribute(const ShardMesh *mesh, MlirContext context,
+                                           MlirType type, int32_t nAtoms, const ShardAtom *atoms,
+                                           const ShardSharding *sharding);
 /// The reverse. Null attributes mean replicated / no view / not partial. On a sharding that does
-/// not fit (unknown axis, too many dimensions, an axis twice, a split that is not on atoms or does
-/// not divide) emits one error at `location` and returns null.
+/// not fit (unknown axis, too many dimensions, an axis twice, a view that cuts where no operation
+/// does) emits one error at `location` and returns null.
 ShardSharding *shardShardingFromAttributes(const ShardMesh *mesh, MlirLocation location,
                                            MlirType type, int32_t nAtoms, const ShardAtom *atoms,
                                            MlirAttribute sharding, MlirAttribute view,

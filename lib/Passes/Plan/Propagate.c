@@ -12,6 +12,7 @@
 #include "Solve.h"
 
 #include "mlir-c/BuiltinAttributes.h"
+#include "mlir-c/BuiltinTypes.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -45,6 +46,27 @@ static void addState(ShardSharding *sharding, int32_t axis, int8_t state, uint8_
   }
 }
 
+/// A sharding as annotated; null after one diagnostic.
+static ShardSharding *readSharding(Propagation *p, MlirOperation holder,
+                                   const ShardValueInfo *value, MlirAttribute sharding,
+                                   MlirAttribute view) {
+  MlirLocation location = mlirOperationGetLocation(holder);
+  ShardSharding *out =
+      shardShardingFromAttributes(&p->mesh, location, value->type, value->nAtoms, value->atoms,
+                                  sharding, view, mlirAttributeGetNull(), p->arena);
+  for (int32_t i = 0; out && i < value->nAtoms; ++i)
+    if (out->atoms[i].span) {
+      shardEmitErrorAt(location,
+                       "dimension %d of %" PRId64 " cannot be split over %" PRId64
+                       " devices: the operations on it need pieces of %" PRId64,
+                       value->atoms[i].dim,
+                       mlirShapedTypeGetDimSize(value->type, value->atoms[i].dim),
+                       shardAxisListSize(&p->mesh, out->atoms[i]), value->atoms[i].size);
+      return NULL;
+    }
+  return out;
+}
+
 static MlirLogicalResult readArguments(Propagation *p) {
   const ShardFunctionInfo *info = &p->model->rules->functions[p->model->entry];
   p->arguments =
@@ -53,10 +75,9 @@ static MlirLogicalResult readArguments(Propagation *p) {
     if (info->arguments[a] < 0)
       continue;
     const ShardValueInfo *value = &p->model->rules->values[info->arguments[a]];
-    p->arguments[a] = shardShardingFromAttributes(
-        &p->mesh, mlirOperationGetLocation(info->func), value->type, value->nAtoms, value->atoms,
-        shardFuncGetArgumentAttribute(info->func, a, "spmd.sharding"),
-        shardFuncGetArgumentAttribute(info->func, a, "spmd.view"), (MlirAttribute){NULL}, p->arena);
+    p->arguments[a] = readSharding(p, info->func, value,
+                                   shardFuncGetArgumentAttribute(info->func, a, "spmd.sharding"),
+                                   shardFuncGetArgumentAttribute(info->func, a, "spmd.view"));
     if (!p->arguments[a])
       return mlirLogicalResultFailure();
   }
@@ -85,9 +106,7 @@ static MlirLogicalResult readPins(Propagation *p) {
         value->number < mlirArrayAttrGetNumElements(views) &&
         mlirAttributeIsADenseI64Array(mlirArrayAttrGetElement(views, value->number)))
       view = mlirArrayAttrGetElement(views, value->number);
-    p->pinned[v] = shardShardingFromAttributes(
-        &p->mesh, mlirOperationGetLocation(op), value->type, value->nAtoms, value->atoms,
-        mlirArrayAttrGetElement(list, value->number), view, (MlirAttribute){NULL}, p->arena);
+    p->pinned[v] = readSharding(p, op, value, mlirArrayAttrGetElement(list, value->number), view);
     if (!p->pinned[v])
       return mlirLogicalResultFailure();
   }
@@ -98,10 +117,9 @@ static MlirLogicalResult readPins(Propagation *p) {
     if (!sharding.ptr)
       continue;
     const ShardValueInfo *value = &rules->values[ret->operands[r].value];
-    p->results[number] = shardShardingFromAttributes(
-        &p->mesh, mlirOperationGetLocation(entry->func), value->type, value->nAtoms, value->atoms,
-        sharding, shardFuncGetResultAttribute(entry->func, number, "spmd.view"),
-        (MlirAttribute){NULL}, p->arena);
+    p->results[number] =
+        readSharding(p, entry->func, value, sharding,
+                     shardFuncGetResultAttribute(entry->func, number, "spmd.view"));
     if (!p->results[number])
       return mlirLogicalResultFailure();
   }
@@ -236,17 +254,24 @@ static void writeOp(Propagation *p, const ShardOpRule *rule) {
   MlirAttribute *shardings = SHARD_ARENA_ARRAY(p->arena, MlirAttribute, n);
   MlirAttribute *views = SHARD_ARENA_ARRAY(p->arena, MlirAttribute, n);
   MlirAttribute *partials = SHARD_ARENA_ARRAY(p->arena, MlirAttribute, n);
-  bool anyView = false, anyPartial = false;
+  MlirAttribute *extents = SHARD_ARENA_ARRAY(p->arena, MlirAttribute, n);
+  bool anyView = false, anyPartial = false, anyExtent = false;
   MlirAttribute empty = mlirArrayAttrGet(context, 0, NULL);
-  for (intptr_t r = 0; r < n; ++r)
-    shardings[r] = empty, views[r] = shardAttrUnit(context), partials[r] = empty;
+  for (intptr_t r = 0; r < n; ++r) {
+    shardings[r] = partials[r] = empty;
+    views[r] = extents[r] = shardAttrUnit(context);
+  }
   for (int32_t r = 0; r < rule->nResults; ++r) {
     const ShardValueInfo *value = &p->model->rules->values[rule->results[r].value];
+    const ShardSharding *sharding = p->shardings[rule->results[r].value];
     MlirAttribute view, partial;
     intptr_t at = rule->results[r].operandIndex;
-    shardShardingToAttributes(&p->mesh, context, value->type, value->nAtoms, value->atoms,
-                              p->shardings[rule->results[r].value], &shardings[at], &view,
-                              &partial);
+    shardShardingToAttributes(&p->mesh, context, value->type, value->nAtoms, value->atoms, sharding,
+                              &shardings[at], &view, &partial);
+    MlirAttribute extent = shardShardingExtentAttribute(&p->mesh, context, value->type,
+                                                        value->nAtoms, value->atoms, sharding);
+    if (extent.ptr)
+      extents[at] = extent, anyExtent = true;
     if (view.ptr)
       views[at] = view, anyView = true;
     if (partial.ptr)
@@ -257,6 +282,8 @@ static void writeOp(Propagation *p, const ShardOpRule *rule) {
     shardOpSetAttribute(rule->op, "spmd.view", mlirArrayAttrGet(context, n, views));
   if (anyPartial)
     shardOpSetAttribute(rule->op, "spmd.partial", mlirArrayAttrGet(context, n, partials));
+  if (anyExtent)
+    shardOpSetAttribute(rule->op, "spmd.extent", mlirArrayAttrGet(context, n, extents));
 }
 
 static void writeFunction(Propagation *p, int32_t f, bool wholeResults) {
@@ -269,11 +296,15 @@ static void writeFunction(Propagation *p, int32_t f, bool wholeResults) {
     if (info->arguments[a] < 0)
       continue;
     const ShardValueInfo *value = &rules->values[info->arguments[a]];
+    const ShardSharding *own = p->shardings[info->arguments[a]];
     MlirAttribute sharding, view, partial;
-    shardShardingToAttributes(&p->mesh, context, value->type, value->nAtoms, value->atoms,
-                              p->shardings[info->arguments[a]], &sharding, &view, &partial);
+    shardShardingToAttributes(&p->mesh, context, value->type, value->nAtoms, value->atoms, own,
+                              &sharding, &view, &partial);
     shardFuncSetArgumentAttribute(info->func, a, "spmd.sharding", sharding);
     shardFuncSetArgumentAttribute(info->func, a, "spmd.view", view);
+    shardFuncSetArgumentAttribute(info->func, a, "spmd.extent",
+                                  shardShardingExtentAttribute(&p->mesh, context, value->type,
+                                                               value->nAtoms, value->atoms, own));
   }
   const ShardOpRule *ret = &info->ops[info->nOps - 1];
   for (int32_t r = 0; r < ret->nOperands; ++r) {
@@ -288,8 +319,12 @@ static void writeFunction(Propagation *p, int32_t f, bool wholeResults) {
     MlirAttribute text, view, partial;
     shardShardingToAttributes(&p->mesh, context, value->type, value->nAtoms, value->atoms, sharding,
                               &text, &view, &partial);
-    shardFuncSetResultAttribute(info->func, ret->operands[r].operandIndex, "spmd.sharding", text);
-    shardFuncSetResultAttribute(info->func, ret->operands[r].operandIndex, "spmd.view", view);
+    shardFuncSetResultAttribute(info->func, number, "spmd.sharding", text);
+    shardFuncSetResultAttribute(info->func, number, "spmd.view", view);
+    shardFuncSetResultAttribute(info->func, number, "spmd.extent",
+                                shardShardingExtentAttribute(&p->mesh, context, value->type,
+                                                             value->nAtoms, value->atoms,
+                                                             sharding));
   }
 }
 

@@ -68,6 +68,7 @@ typedef struct Solver {
   ShardArena *arena;
   FunctionTable *tables; // [nFunctions]
   bool *seeded; // [classes] on which an argument is split: what every contraction can share
+  bool *uneven; // [classes] that may be split unevenly: seeded, or split by an annotation
   ShardInstance **instances;
   int32_t nInstances;
   size_t capacity;
@@ -177,14 +178,20 @@ int8_t shardOperandDemand(const ShardRules *rules, const ShardInstance *instance
   return demandUnder(rules, first, instance->states, rule, instance->choices[op], operand);
 }
 
-/// Bytes that one rank sends to bring a value of `bytes` from one state to another.
-static int64_t reshardBytes(int64_t bytes, int64_t n, int8_t from, int8_t to) {
+/// Bytes of a value that one rank stores when atom `state` is split over n ranks: padding counts.
+static int64_t localBytes(const ShardValueInfo *value, int64_t bytes, int64_t n, int8_t state) {
+  int64_t size = state >= 0 ? value->atoms[state].size : 1;
+  return state < 0 ? bytes / n : size % n == 0 ? bytes / n : bytes * (size / n + 1) / size;
+}
+
+/// Bytes that one rank sends to bring a value from one state to another.
+static int64_t reshardBytes(const ShardValueInfo *value, int64_t n, int8_t from, int8_t to) {
   if (from == to || from == SHARD_STATE_WHOLE)
     return 0;
-  int64_t part = bytes / n * (n - 1);
+  int64_t bytes = value->bytes, part = localBytes(value, bytes, n, from) * (n - 1);
   if (from == SHARD_STATE_PARTIAL)
-    return to == SHARD_STATE_WHOLE ? 2 * part : part;
-  return to == SHARD_STATE_WHOLE ? part : to == SHARD_STATE_PARTIAL ? part : part / n;
+    return to == SHARD_STATE_WHOLE ? 2 * part : localBytes(value, bytes, n, to) * (n - 1);
+  return to < 0 ? part : localBytes(value, part, n, to);
 }
 
 static void addEdgeCost(const Solver *s, int32_t value, int8_t from, int8_t to, ShardCost *cost) {
@@ -192,7 +199,7 @@ static void addEdgeCost(const Solver *s, int32_t value, int8_t from, int8_t to, 
     return;
   if (s->problem->weight[value])
     cost->forbidden += s->rules->values[value].bytes;
-  cost->bytes += reshardBytes(s->rules->values[value].bytes, s->problem->size, from, to);
+  cost->bytes += reshardBytes(&s->rules->values[value], s->problem->size, from, to);
   ++cost->count;
 }
 
@@ -201,8 +208,9 @@ static bool splittable(const Solver *s, int32_t function, int32_t op, int32_t fa
   const ShardFactor *f = &rule->factors[factor];
   if (f->kind == SHARD_FACTOR_WHOLE || factor > INT8_MAX) // choices are int8_t; loops come first
     return false;
+  // Uneven only along what the plan or the user split so: elsewhere nothing odd creeps in.
   int64_t used = s->problem->used[function][s->tables[function].offsets[op] + factor];
-  return f->size % (used * s->problem->size) == 0;
+  return f->size % (used * s->problem->size) == 0 || s->uneven[f->klass];
 }
 
 /// A contraction that every rank does in full (on whole operands, or on partial sums that it passes
@@ -276,7 +284,7 @@ static ShardCost optionCost(const Solver *s, const Frame *frame, int32_t op, int
   }
   if (choice >= 0 && rule->factors[choice].kind != SHARD_FACTOR_PARALLEL)
     for (int32_t r = 0; r < rule->nResults; ++r)
-      cost.bytes += reshardBytes(s->rules->values[rule->results[r].value].bytes, s->problem->size,
+      cost.bytes += reshardBytes(&s->rules->values[rule->results[r].value], s->problem->size,
                                  SHARD_STATE_PARTIAL, SHARD_STATE_WHOLE),
           ++cost.count;
   return cost;
@@ -573,8 +581,9 @@ static ShardCost frameCost(const Solver *s, const Frame *frame) {
   for (int32_t v = 0; v < t->nValues; ++v) {
     uint64_t seen = 0;
     int8_t from = instance->states[v];
-    int64_t bytes = s->rules->values[t->first + v].bytes;
-    cost.memory += from >= 0 ? bytes / s->problem->size : bytes;
+    const ShardValueInfo *value = &s->rules->values[t->first + v];
+    cost.memory +=
+        from >= 0 ? localBytes(value, value->bytes, s->problem->size, from) : value->bytes;
     for (int32_t u = t->useStart[v]; u < t->useStart[v + 1]; ++u) {
       int8_t to = operandDemand(s, instance, t->uses[u].op, t->uses[u].operand);
       if (seen >> ((to + 2) & 63) & 1)
@@ -725,19 +734,42 @@ static ShardInstance *solveFunction(Solver *s, int32_t function, const int8_t *a
   return instance;
 }
 
+/// Adds the classes that annotations of results and of values inside split.
+static void markPinnedClasses(Solver *s) {
+  const ShardAxisProblem *problem = s->problem;
+  const ShardRules *rules = s->rules;
+  for (int32_t v = 0; problem->pinned && v < rules->nValues; ++v) {
+    const ShardValueInfo *value = &rules->values[v];
+    int8_t state = problem->pinned[value->function][v - s->tables[value->function].first];
+    if (state >= 0)
+      s->uneven[value->atoms[state].klass] = true;
+  }
+  const ShardFunctionInfo *entry = &rules->functions[problem->entry];
+  const ShardOpRule *ret = &entry->ops[entry->nOps - 1];
+  for (int32_t p = 0; problem->entryResults && p < ret->nOperands; ++p) {
+    int8_t state = problem->entryResults[ret->operands[p].operandIndex];
+    if (state >= 0)
+      s->uneven[rules->values[ret->operands[p].value].atoms[state].klass] = true;
+  }
+}
+
 static Solver makeSolver(const ShardAxisProblem *problem, ShardArena *arena) {
   Solver s = {.problem = problem, .rules = problem->rules, .arena = arena};
   s.tables = SHARD_ARENA_ARRAY(arena, FunctionTable, problem->rules->nFunctions);
   s.seeded =
       SHARD_ARENA_ARRAY(arena, bool, problem->rules->nClasses ? problem->rules->nClasses : 1);
+  s.uneven =
+      SHARD_ARENA_ARRAY(arena, bool, problem->rules->nClasses ? problem->rules->nClasses : 1);
   const ShardFunctionInfo *entry = &problem->rules->functions[problem->entry];
   for (int32_t a = 0; a < entry->nArguments; ++a)
-    if (entry->arguments[a] >= 0 && problem->entryArguments[a] >= 0)
-      s.seeded
-          [problem->rules->values[entry->arguments[a]].atoms[problem->entryArguments[a]].klass] =
-          true;
+    if (entry->arguments[a] >= 0 && problem->entryArguments[a] >= 0) {
+      const ShardValueInfo *value = &problem->rules->values[entry->arguments[a]];
+      int32_t klass = value->atoms[problem->entryArguments[a]].klass;
+      s.seeded[klass] = s.uneven[klass] = true;
+    }
   for (int32_t f = 0; f < problem->rules->nFunctions; ++f)
     buildTable(&s, f);
+  markPinnedClasses(&s);
   return s;
 }
 
@@ -796,7 +828,7 @@ void shardAxisVisitEdges(const ShardAxisProblem *problem, const ShardAxisSolutio
             .from = from,
             .to = to,
             .combiner = (ShardCombiner)instance->combiners[v],
-            .bytes = reshardBytes(s.rules->values[t->first + v].bytes, problem->size, from, to)};
+            .bytes = reshardBytes(&s.rules->values[t->first + v], problem->size, from, to)};
         visit(user, &edge);
       }
     }

@@ -121,7 +121,8 @@ static void beginFunction(ShardSpmd *spmd, const ShardFunctionInfo *function, in
 // A dictionary of L2's entry (may be null) without the attributes that L3 writes, and `extra`.
 static MlirAttribute mergeEntry(ShardSpmd *spmd, MlirAttribute entry, intptr_t nExtra,
                                 const ShardNamedAttribute *extra) {
-  static const char *const dropped[] = {"spmd.sharding", "spmd.view", "spmd.partial"};
+  static const char *const dropped[] = {"spmd.sharding", "spmd.view", "spmd.partial",
+                                        "spmd.extent"};
   intptr_t n = mlirAttributeIsNull(entry) ? 0 : mlirDictionaryAttrGetNumElements(entry), kept = 0;
   MlirNamedAttribute *all = SHARD_ARENA_ARRAY(spmd->arena, MlirNamedAttribute, n + nExtra);
   for (intptr_t i = 0; i < n; ++i) {
@@ -147,7 +148,7 @@ static MlirAttribute mergeEntry(ShardSpmd *spmd, MlirAttribute entry, intptr_t n
 static MlirAttribute boundaryEntry(ShardSpmd *spmd, MlirAttribute old, int32_t v,
                                    const ShardSharding *sharding, const char *numberName,
                                    int64_t number, bool isEntry) {
-  ShardNamedAttribute extra[4];
+  ShardNamedAttribute extra[5];
   intptr_t n = 0;
   if (isEntry) {
     MlirAttribute given =
@@ -165,6 +166,9 @@ static MlirAttribute boundaryEntry(ShardSpmd *spmd, MlirAttribute old, int32_t v
     extra[n++] = (ShardNamedAttribute){"spmd.global", mlirTypeAttrGet(info->type)};
     extra[n++] = (ShardNamedAttribute){"spmd.sharding", entries};
     extra[n++] = (ShardNamedAttribute){"spmd.view", view};
+    extra[n++] = (ShardNamedAttribute){
+        "spmd.extent", shardShardingExtentAttribute(&spmd->mesh, spmd->context, info->type,
+                                                    info->nAtoms, info->atoms, sharding)};
   }
   return mergeEntry(spmd, old, n, extra);
 }

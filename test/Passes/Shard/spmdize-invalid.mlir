@@ -39,8 +39,16 @@ func.func @main(%x: tensor<4xf32> {spmd.sharding = [["xp"]]}) -> tensor<4xf32> {
 // -----
 
 shard.grid @mesh(shape = 2) {spmd.axes = ["tp"]}
-// expected-error @below {{a dimension of 5 does not divide by the 2 devices of its axes}}
-func.func @main(%x: tensor<5xf32> {spmd.sharding = [["tp"]]}) -> tensor<5xf32> {
+// expected-error @below {{dimension 0 of 1 cannot be split}}
+func.func @main(%x: tensor<1xf32> {spmd.sharding = [["tp"]]}) -> tensor<1xf32> {
+  return %x : tensor<1xf32>
+}
+
+// -----
+
+// Uneven is fine: three rows on one rank, two on the other.
+shard.grid @mesh(shape = 2) {spmd.axes = ["tp"]}
+func.func @main(%x: tensor<5xf32> {spmd.sharding = [["tp"]]}) -> (tensor<5xf32> {spmd.sharding = [["tp"]]}) {
   return %x : tensor<5xf32>
 }
 
