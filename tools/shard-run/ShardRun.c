@@ -1,20 +1,13 @@
 //===- ShardRun.c - Run a program on CPU ranks and compare --------*- C -*-===//
 #define _GNU_SOURCE
 
+#include "Compile.h"
 #include "Element.h"
 #include "Exact.h"
 #include "Execute.h"
-#include "Initialize.h"
 #include "Memory.h"
-#include "Options.h"
 #include "Report.h"
 #include "Values.h"
-
-#include "shard/Load.h"
-#include "shard/Pipelines.h"
-
-#include "mlir-c/Diagnostics.h"
-#include "mlir-c/IR.h"
 
 #include <inttypes.h>
 #include <stddef.h>
@@ -23,223 +16,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-/// The first error of a context, with its notes.
-typedef struct Messages {
-  char *error;
-  size_t length;
-  bool failed;
-} Messages;
-
-static void appendText(MlirStringRef text, void *user) {
-  Messages *messages = user;
-  messages->error = memoryGrow(messages->error, messages->length + text.length + 1);
-  memcpy(messages->error + messages->length, text.data, text.length);
-  messages->length += text.length;
-  messages->error[messages->length] = 0;
-}
-
-static void printText(MlirStringRef text, void *user) { fwrite(text.data, 1, text.length, user); }
-
-static MlirLogicalResult handleDiagnostic(MlirDiagnostic diagnostic, void *user) {
-  Messages *messages = user;
-  MlirDiagnosticSeverity severity = mlirDiagnosticGetSeverity(diagnostic);
-  if (severity == MlirDiagnosticError && !messages->failed) {
-    messages->failed = true;
-    shardDiagnosticFormat(diagnostic, "shard-run", appendText, messages);
-  } else if (severity == MlirDiagnosticWarning) {
-    shardDiagnosticFormat(diagnostic, "shard-run", printText, stderr);
-  }
-  return mlirLogicalResultSuccess();
-}
-
-/// A program in memory, and what its module says about arguments to draw.
-typedef struct Compiled {
-  ShardLoaded *loaded;
-  const ShardProgram *program;
-  Distribution *distributions;
-  size_t nDistributions;
-  bool unsharded;         // before it was compiled here
-  bool keepImported;      // wanted: the module after shard-import
-  MlirOperation imported; // to be destroyed
-} Compiled;
-
-typedef struct Compiler {
-  const Options *options;
-  MlirContext context;
-  Messages messages;
-  char *dims;     // joined by commas, or null
-  char *argsFile; // or null
-} Compiler;
-
-static _Noreturn void stopWithMessages(const Compiler *compiler, const char *path) {
-  if (!compiler->messages.error)
-    stop("'%s' cannot be compiled", path);
-  char *text = compiler->messages.error;
-  while (compiler->messages.length && text[strlen(text) - 1] == '\n')
-    text[strlen(text) - 1] = 0;
-  stopWithText(text);
-}
-
-/// Long compilations show where they are, on a terminal.
-static void showProgress(void *userData, const char *pass, intptr_t index, intptr_t count) {
-  (void)userData;
-  if (isatty(STDERR_FILENO))
-    fprintf(stderr, "\r\033[K%s (%td of %td)", pass, index + 1, count);
-}
-
-static void inspectImport(void *userData, const char *pass, MlirOperation module) {
-  Compiled *compiled = userData;
-  if (!strcmp(pass, "shard-import") && !compiled->distributions)
-    compiled->distributions = initializeFromModule(module, &compiled->nDistributions);
-  if (!strcmp(pass, "shard-import") && compiled->keepImported)
-    compiled->imported = mlirOperationClone(module);
-}
-
-/// Takes a module through the rest of the pipeline and into memory. `degrees` null: it goes on from
-/// where it was stopped. Destroys the module.
-static void compileModule(Compiler *compiler, const char *path, MlirOperation module,
-                          const char *degrees, bool isOriginal, Compiled *out) {
-  const Options *options = compiler->options;
-  ShardPipelineOptions pipeline = shardPipelineOptionsGetDefault();
-  pipeline.lower = true;
-  pipeline.mcpu = options->mcpu;
-  pipeline.inspect = inspectImport;
-  if (!options->quiet)
-    pipeline.progress = showProgress;
-  pipeline.userData = out;
-  out->unsharded = degrees != NULL;
-  if (degrees) {
-    pipeline.degrees = degrees;
-    pipeline.function = options->function;
-    pipeline.argsFile = compiler->argsFile;
-    pipeline.annotations = isOriginal ? NULL : options->annotations; // a layout of more devices
-    pipeline.dims = compiler->dims;
-    pipeline.splitResults = options->results && !strcmp(options->results, "split");
-  } else {
-    out->distributions = initializeFromModule(module, &out->nDistributions);
-  }
-  MlirLogicalResult result = shardPipelineRun(module, &pipeline);
-  if (pipeline.progress && isatty(STDERR_FILENO))
-    fputs("\r\033[K", stderr);
-  if (mlirLogicalResultIsFailure(result))
-    stopWithMessages(compiler, path);
-  out->loaded = shardLoadModule(module, options->mcpu);
-  if (!out->loaded)
-    stopWithMessages(compiler, path);
-  out->program = shardLoadedGetProgram(out->loaded);
-}
-
-static bool isSharedObject(const char *path) {
-  unsigned char magic[4] = {0};
-  FILE *file = strcmp(path, "-") ? fopen(path, "rb") : NULL;
-  if (!file)
-    return false;
-  bool elf = fread(magic, 1, sizeof magic, file) == sizeof magic &&
-             !memcmp(magic, "\177ELF", sizeof magic);
-  fclose(file);
-  return elf;
-}
-
-/// Options that only a program to be compiled takes. The original of --check takes some of them
-/// too.
-static void rejectCompileOptions(const Options *options, const char *state) {
-  const char *name = options->autoShard     ? "auto-shard"
-                     : options->annotations ? "annotations"
-                     : options->results     ? "results"
-                     : options->original    ? NULL
-                     : options->function    ? "function"
-                     : options->args        ? "args"
-                     : options->nDims       ? "dim"
-                     : options->mcpu        ? "mcpu"
-                                            : NULL;
-  if (name)
-    stop("--%s is for an unsharded program; '%s' is %s", name, options->program, state);
-}
-
-static void compilerCreate(const Options *options, Compiler *out) {
-  *out = (Compiler){.options = options};
-  out->context = mlirContextCreate();
-  shardContextPrepare(out->context);
-  mlirContextAttachDiagnosticHandler(out->context, handleDiagnostic, &out->messages, NULL);
-  for (size_t i = 0; i < options->nDims; ++i) {
-    char *joined;
-    if (asprintf(&joined, "%s%s%s", out->dims ? out->dims : "", out->dims ? "," : "",
-                 options->dims[i]) < 0)
-      stop("out of memory");
-    free(out->dims);
-    out->dims = joined;
-  }
-  if (options->args) {
-    out->argsFile = strdup(options->args);
-  } else if (options->data) {
-    if (asprintf(&out->argsFile, "%s/args.json", options->data) < 0)
-      stop("out of memory");
-    if (access(out->argsFile, R_OK) != 0) {
-      free(out->argsFile);
-      out->argsFile = NULL; // reported where the values are read
-    }
-  }
-}
-
-static MlirOperation parse(Compiler *compiler, const char *path) {
-  MlirModule module = shardModuleParseFile(compiler->context, path);
-  if (mlirModuleIsNull(module))
-    stopWithMessages(compiler, path);
-  return mlirModuleGetOperation(module);
-}
-
-/// The program and, for --check, the original.
-static void loadPrograms(const Options *options, Compiler *compiler, Compiled *program,
-                         Compiled *original) {
-  MlirOperation sameFile = {NULL};
-  if (isSharedObject(options->program)) {
-    rejectCompileOptions(options, "compiled");
-    char *error = NULL, *path; // without a slash it would be looked for in the system's folders
-    if (asprintf(&path, "%s%s", strchr(options->program, '/') ? "" : "./", options->program) < 0)
-      stop("out of memory");
-    program->loaded = shardLoadShared(path, &error);
-    free(path);
-    if (!program->loaded)
-      stop("%s", error ? error : "cannot load the program");
-    program->program = shardLoadedGetProgram(program->loaded);
-  } else {
-    MlirOperation module = parse(compiler, options->program);
-    const char *stage = shardModuleGetStage(module);
-    if (stage) {
-      char *state;
-      if (asprintf(&state, "past %s", stage) < 0)
-        stop("out of memory");
-      rejectCompileOptions(options, state);
-      free(state);
-      compileModule(compiler, options->program, module, NULL, false, program);
-    } else {
-      if (options->check && !options->original) {
-        if (!options->autoShard)
-          stop("--check of an unsharded program needs --auto-shard=LIST");
-        sameFile = mlirOperationClone(module);
-      }
-      compileModule(compiler, options->program, module,
-                    options->autoShard ? options->autoShard : "tp1", false, program);
-    }
-    mlirOperationDestroy(module);
-  }
-  if (!options->check)
-    return;
-  if (!options->original && mlirOperationIsNull(sameFile))
-    stop("--check needs the unsharded program, --check=ORIGINAL.mlir");
-  const char *path = options->original ? options->original : options->program;
-  if (mlirOperationIsNull(sameFile)) {
-    sameFile = parse(compiler, path);
-    const char *stage = shardModuleGetStage(sameFile);
-    if (stage)
-      stop("--check=%s: not the original, it is past %s", path, stage);
-  }
-  original->keepImported = options->exact;
-  compileModule(compiler, path, sameFile, "tp1", true, original);
-  mlirOperationDestroy(sameFile);
-}
 
 static const ShardProgramValue *findByIndex(const ShardProgramValue *values, int32_t count,
                                             int32_t index) {
@@ -456,16 +232,9 @@ int main(int argc, char **argv) {
   free(expectedValues);
   valuesRelease(&values);
   free(exact);
-  if (!mlirOperationIsNull(original.imported))
-    mlirOperationDestroy(original.imported);
-  free(compiled.distributions);
-  free(original.distributions);
-  shardLoadedDestroy(compiled.loaded);
-  shardLoadedDestroy(original.loaded);
-  mlirContextDestroy(compiler.context);
-  free(compiler.messages.error);
-  free(compiler.dims);
-  free(compiler.argsFile);
+  compiledRelease(&compiled);
+  compiledRelease(&original);
+  compilerRelease(&compiler);
   free(options.dims);
   return held ? 0 : 1;
 }

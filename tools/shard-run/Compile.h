@@ -1,0 +1,48 @@
+//===- Compile.h - From files to programs in memory ---------------*- C -*-===//
+#ifndef SHARD_RUN_COMPILE_H
+#define SHARD_RUN_COMPILE_H
+
+#include "Initialize.h"
+#include "Options.h"
+
+#include "shard/Load.h"
+
+#include "mlir-c/IR.h"
+
+/// The first error of a context, with its notes.
+typedef struct Messages {
+  char *error;
+  size_t length;
+  bool failed;
+} Messages;
+
+/// A program in memory, and what its module says about arguments to draw.
+typedef struct Compiled {
+  ShardLoaded *loaded;
+  const ShardProgram *program;
+  Distribution *distributions;
+  size_t nDistributions;
+  bool unsharded;         // before it was compiled here
+  bool keepImported;      // wanted: the module after shard-import
+  MlirOperation imported; // to be destroyed
+} Compiled;
+
+typedef struct Compiler {
+  const Options *options;
+  MlirContext context;
+  Messages messages;
+  char *dims;     // joined by commas, or null
+  char *argsFile; // or null
+} Compiler;
+
+/// Release with compilerRelease; `options` are borrowed until then.
+void compilerCreate(const Options *options, Compiler *out);
+void compilerRelease(Compiler *compiler);
+
+/// The program and, for --check, the original. Stops with a message when one cannot be compiled.
+/// Release with compiledRelease.
+void loadPrograms(const Options *options, Compiler *compiler, Compiled *program,
+                  Compiled *original);
+void compiledRelease(Compiled *compiled);
+
+#endif // SHARD_RUN_COMPILE_H
