@@ -95,37 +95,66 @@ static MlirAttribute replaceInDictionary(MlirContext context, ShardArena *arena,
   return mlirDictionaryAttrGet(context, kept, elements);
 }
 
-static void setListAttribute(MlirOperation func, const char *list, intptr_t count, intptr_t index,
-                             const char *name, MlirAttribute attribute) {
-  assert(index >= 0 && index < count);
-  MlirContext context = mlirOperationGetContext(func);
-  MlirAttribute all = shardOpGetAttribute(func, list);
-  bool fits = !mlirAttributeIsNull(all) && mlirAttributeIsAArray(all) &&
-              mlirArrayAttrGetNumElements(all) == count;
-  if (!fits && mlirAttributeIsNull(attribute))
-    return;
-  ShardArena *arena = shardArenaCreate();
-  MlirAttribute none = {NULL};
-  MlirAttribute *entries = SHARD_ARENA_ARRAY(arena, MlirAttribute, count);
-  bool anyLeft = false;
-  for (intptr_t i = 0; i < count; ++i) {
-    MlirAttribute entry = fits ? mlirArrayAttrGetElement(all, i) : none;
-    if (i == index)
-      entry = replaceInDictionary(context, arena, entry, name, attribute);
-    else if (mlirAttributeIsNull(entry))
-      entry = mlirDictionaryAttrGet(context, 0, NULL);
-    anyLeft |= mlirDictionaryAttrGetNumElements(entry) != 0;
-    entries[i] = entry;
-  }
-  if (anyLeft)
-    shardOpSetAttribute(func, list, mlirArrayAttrGet(context, count, entries));
-  else
-    shardOpRemoveAttribute(func, list);
-  shardArenaDestroy(arena);
-}
-
 static MlirType functionType(MlirOperation func) {
   return mlirTypeAttrGetValue(shardOpGetAttribute(func, "function_type"));
+}
+
+static intptr_t countOf(MlirOperation func, bool results) {
+  if (results)
+    return mlirFunctionTypeGetNumResults(functionType(func));
+  MlirBlock body = shardFuncGetBody(func);
+  return mlirBlockIsNull(body) ? mlirFunctionTypeGetNumInputs(functionType(func))
+                               : mlirBlockGetNumArguments(body);
+}
+
+struct ShardFuncAttributes {
+  MlirOperation func;
+  const char *name; // of the list
+  ShardArena *arena;
+  intptr_t n;
+  MlirAttribute *entries; // dictionaries
+};
+
+ShardFuncAttributes *shardFuncAttributesRead(MlirOperation func, bool results, ShardArena *arena) {
+  ShardFuncAttributes *list = SHARD_ARENA_NEW(arena, ShardFuncAttributes);
+  *list = (ShardFuncAttributes){func, results ? "res_attrs" : "arg_attrs", arena,
+                                countOf(func, results), NULL};
+  list->entries = SHARD_ARENA_ARRAY(arena, MlirAttribute, list->n ? list->n : 1);
+  MlirAttribute all = shardOpGetAttribute(func, list->name);
+  bool fits = !mlirAttributeIsNull(all) && mlirAttributeIsAArray(all) &&
+              mlirArrayAttrGetNumElements(all) == list->n;
+  for (intptr_t i = 0; i < list->n; ++i)
+    list->entries[i] = fits ? mlirArrayAttrGetElement(all, i)
+                            : mlirDictionaryAttrGet(mlirOperationGetContext(func), 0, NULL);
+  return list;
+}
+
+void shardFuncAttributesSet(ShardFuncAttributes *list, intptr_t index, const char *name,
+                            MlirAttribute attribute) {
+  assert(index >= 0 && index < list->n);
+  list->entries[index] = replaceInDictionary(mlirOperationGetContext(list->func), list->arena,
+                                             list->entries[index], name, attribute);
+}
+
+void shardFuncAttributesWrite(const ShardFuncAttributes *list) {
+  bool any = false;
+  for (intptr_t i = 0; i < list->n; ++i)
+    any |= mlirDictionaryAttrGetNumElements(list->entries[i]) != 0;
+  if (any)
+    shardOpSetAttribute(
+        list->func, list->name,
+        mlirArrayAttrGet(mlirOperationGetContext(list->func), list->n, list->entries));
+  else
+    shardOpRemoveAttribute(list->func, list->name);
+}
+
+static void setListAttribute(MlirOperation func, bool results, intptr_t index, const char *name,
+                             MlirAttribute attribute) {
+  ShardArena *arena = shardArenaCreate();
+  ShardFuncAttributes *list = shardFuncAttributesRead(func, results, arena);
+  shardFuncAttributesSet(list, index, name, attribute);
+  shardFuncAttributesWrite(list);
+  shardArenaDestroy(arena);
 }
 
 MlirAttribute shardFuncGetArgumentAttribute(MlirOperation func, intptr_t index, const char *name) {
@@ -134,10 +163,7 @@ MlirAttribute shardFuncGetArgumentAttribute(MlirOperation func, intptr_t index, 
 
 void shardFuncSetArgumentAttribute(MlirOperation func, intptr_t index, const char *name,
                                    MlirAttribute attribute) {
-  MlirBlock body = shardFuncGetBody(func);
-  intptr_t count = mlirBlockIsNull(body) ? mlirFunctionTypeGetNumInputs(functionType(func))
-                                         : mlirBlockGetNumArguments(body);
-  setListAttribute(func, "arg_attrs", count, index, name, attribute);
+  setListAttribute(func, false, index, name, attribute);
 }
 
 MlirAttribute shardFuncGetResultAttribute(MlirOperation func, intptr_t index, const char *name) {
@@ -146,8 +172,7 @@ MlirAttribute shardFuncGetResultAttribute(MlirOperation func, intptr_t index, co
 
 void shardFuncSetResultAttribute(MlirOperation func, intptr_t index, const char *name,
                                  MlirAttribute attribute) {
-  setListAttribute(func, "res_attrs", mlirFunctionTypeGetNumResults(functionType(func)), index,
-                   name, attribute);
+  setListAttribute(func, true, index, name, attribute);
 }
 
 MlirBlock shardFuncGetBody(MlirOperation func) {

@@ -48,6 +48,12 @@ void shardFuncSetArgumentAttribute(MlirOperation func, intptr_t index, const cha
 MlirAttribute shardFuncGetResultAttribute(MlirOperation func, intptr_t index, const char *name);
 void shardFuncSetResultAttribute(MlirOperation func, intptr_t index, const char *name,
                                  MlirAttribute attribute);
+/// The same for many arguments or results at once: read, set any, write back. Lives in `arena`.
+typedef struct ShardFuncAttributes ShardFuncAttributes;
+ShardFuncAttributes *shardFuncAttributesRead(MlirOperation func, bool results, ShardArena *arena);
+void shardFuncAttributesSet(ShardFuncAttributes *list, intptr_t index, const char *name,
+                            MlirAttribute attribute); // null attribute removes
+void shardFuncAttributesWrite(const ShardFuncAttributes *list);
 MlirBlock shardFuncGetBody(MlirOperation func); // null for a declaration
 MlirOperation shardModuleLookup(MlirOperation module, MlirStringRef symbol); // linear; null if none
 bool shardFuncIsPublic(MlirOperation func);

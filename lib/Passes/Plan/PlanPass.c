@@ -122,8 +122,8 @@ static void appendAxis(ShardAxisList *list, int32_t axis) {
   list->axis[list->count++] = (uint8_t)axis;
 }
 
-static void writeDims(const ShardModel *model, int32_t argument, MlirContext context,
-                      ShardArena *arena) {
+static void writeDims(const ShardModel *model, ShardFuncAttributes *arguments, int32_t argument,
+                      MlirContext context, ShardArena *arena) {
   MlirOperation func = model->rules->functions[model->entry].func;
   const ShardValueInfo *value =
       &model->rules->values[model->rules->functions[model->entry].arguments[argument]];
@@ -146,8 +146,8 @@ static void writeDims(const ShardModel *model, int32_t argument, MlirContext con
     names[d] = shardAttrString(context, name);
   }
   if (any)
-    shardFuncSetArgumentAttribute(func, argument, "spmd.dims",
-                                  mlirArrayAttrGet(context, rank, names));
+    shardFuncAttributesSet(arguments, argument, "spmd.dims",
+                           mlirArrayAttrGet(context, rank, names));
 }
 
 static MlirLogicalResult writeArguments(ShardPassRun *run, const ShardModel *model,
@@ -155,10 +155,11 @@ static MlirLogicalResult writeArguments(ShardPassRun *run, const ShardModel *mod
                                         int32_t firstTensor) {
   const ShardFunctionInfo *info = &model->rules->functions[model->entry];
   int32_t dp = shardMeshFindAxis(mesh, "dp"), sp = shardMeshFindAxis(mesh, "sp");
+  ShardFuncAttributes *arguments = shardFuncAttributesRead(info->func, false, run->arena);
   for (int32_t a = 0; a < info->nArguments; ++a) {
     if (info->arguments[a] < 0)
       continue;
-    writeDims(model, a, run->context, run->arena);
+    writeDims(model, arguments, a, run->context, run->arena);
     const ShardValueInfo *value = &model->rules->values[info->arguments[a]];
     MlirAttribute user = shardFuncGetArgumentAttribute(info->func, a, "spmd.sharding");
     if (user.ptr) { // a fixed point: checked here, kept as it is
@@ -187,10 +188,11 @@ static MlirLogicalResult writeArguments(ShardPassRun *run, const ShardModel *mod
     MlirAttribute text, view, partial;
     shardShardingToAttributes(mesh, run->context, value->type, value->nAtoms, value->atoms,
                               sharding, &text, &view, &partial);
-    shardFuncSetArgumentAttribute(info->func, a, "spmd.sharding", text);
+    shardFuncAttributesSet(arguments, a, "spmd.sharding", text);
     if (view.ptr)
-      shardFuncSetArgumentAttribute(info->func, a, "spmd.view", view);
+      shardFuncAttributesSet(arguments, a, "spmd.view", view);
   }
+  shardFuncAttributesWrite(arguments);
   return mlirLogicalResultSuccess();
 }
 

@@ -292,6 +292,8 @@ static void writeFunction(Propagation *p, int32_t f, bool wholeResults) {
   MlirContext context = p->run->context;
   for (int32_t o = 0; o < info->nOps; ++o)
     writeOp(p, &info->ops[o]);
+  ShardFuncAttributes *arguments = shardFuncAttributesRead(info->func, false, p->arena);
+  ShardFuncAttributes *results = shardFuncAttributesRead(info->func, true, p->arena);
   for (int32_t a = 0; a < info->nArguments; ++a) {
     if (info->arguments[a] < 0)
       continue;
@@ -300,11 +302,11 @@ static void writeFunction(Propagation *p, int32_t f, bool wholeResults) {
     MlirAttribute sharding, view, partial;
     shardShardingToAttributes(&p->mesh, context, value->type, value->nAtoms, value->atoms, own,
                               &sharding, &view, &partial);
-    shardFuncSetArgumentAttribute(info->func, a, "spmd.sharding", sharding);
-    shardFuncSetArgumentAttribute(info->func, a, "spmd.view", view);
-    shardFuncSetArgumentAttribute(info->func, a, "spmd.extent",
-                                  shardShardingExtentAttribute(&p->mesh, context, value->type,
-                                                               value->nAtoms, value->atoms, own));
+    shardFuncAttributesSet(arguments, a, "spmd.sharding", sharding);
+    shardFuncAttributesSet(arguments, a, "spmd.view", view);
+    shardFuncAttributesSet(arguments, a, "spmd.extent",
+                           shardShardingExtentAttribute(&p->mesh, context, value->type,
+                                                        value->nAtoms, value->atoms, own));
   }
   const ShardOpRule *ret = &info->ops[info->nOps - 1];
   for (int32_t r = 0; r < ret->nOperands; ++r) {
@@ -319,13 +321,14 @@ static void writeFunction(Propagation *p, int32_t f, bool wholeResults) {
     MlirAttribute text, view, partial;
     shardShardingToAttributes(&p->mesh, context, value->type, value->nAtoms, value->atoms, sharding,
                               &text, &view, &partial);
-    shardFuncSetResultAttribute(info->func, number, "spmd.sharding", text);
-    shardFuncSetResultAttribute(info->func, number, "spmd.view", view);
-    shardFuncSetResultAttribute(info->func, number, "spmd.extent",
-                                shardShardingExtentAttribute(&p->mesh, context, value->type,
-                                                             value->nAtoms, value->atoms,
-                                                             sharding));
+    shardFuncAttributesSet(results, number, "spmd.sharding", text);
+    shardFuncAttributesSet(results, number, "spmd.view", view);
+    shardFuncAttributesSet(results, number, "spmd.extent",
+                           shardShardingExtentAttribute(&p->mesh, context, value->type,
+                                                        value->nAtoms, value->atoms, sharding));
   }
+  shardFuncAttributesWrite(arguments);
+  shardFuncAttributesWrite(results);
 }
 
 /// Beside the attributes: shard.shard, for tools that read upstream's dialect.
