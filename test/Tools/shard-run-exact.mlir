@@ -5,7 +5,7 @@
 // RUN: shard-run %t.off.mlir --check=%s --seed=1 --quiet
 // RUN: not shard-run %t.off.mlir --check=%s --exact --quiet 2>&1 | FileCheck %s --check-prefix=OFF
 // RUN: not shard-run %s --exact 2>&1 | FileCheck %s --check-prefix=ALONE
-// RUN: not shard-run %s --auto-shard=tp2 --check --exact --rtol=1 2>&1 | FileCheck %s --check-prefix=RTOL
+// RUN: not shard-run %s --auto-shard=tp2 --check --exact --integers 2>&1 | FileCheck %s --check-prefix=TWO
 // CHECK: values: whole numbers up to 3
 // CHECK-NEXT: result 1 is not exact: math.exp at {{.*}}shard-run-exact.mlir:[[#@LINE+31]]:
 // CHECK-NEXT: result 2 is not exact: numbers too large after arith.mulf at {{.*}}shard-run-exact.mlir:[[#@LINE+36]]:
@@ -15,7 +15,7 @@
 // OFF-COUNT-1: mismatch: result 0 against the unsharded program: error {{.*}} is above 0:
 // OFF-NOT: mismatch
 // ALONE: shard-run: error: --exact needs --check: the unsharded program says what is exact
-// RTOL: shard-run: error: --exact draws its values and sets its bar; it does not go with --rtol
+// TWO: shard-run: error: --exact draws its values; it does not go with --integers
 #same = affine_map<(d0, d1) -> (d0, d1)>
 func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x6xf32>)
     -> (tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>) {

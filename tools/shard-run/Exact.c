@@ -188,7 +188,7 @@ static bool nameIsOneOf(MlirOperation op, const char *const *names) {
 static bool nameStartsWith(MlirOperation op, const char *prefix) {
   MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
   size_t length = strlen(prefix);
-  return name.length > length && !memcmp(name.data, prefix, length);
+  return name.length >= length && !memcmp(name.data, prefix, length);
 }
 
 static MlirAttribute attributeOf(MlirOperation op, const char *name) {
