@@ -181,6 +181,15 @@ void elementWrite(ShardRtElement element, void *data, size_t index, double value
   }
 }
 
+void elementPoison(ShardRtElement element, void *data, size_t index) {
+  if (elementIsFloat(element))
+    elementWrite(element, data, index, (double)NAN);
+  else if (element == SHARD_RT_I1)
+    elementWrite(element, data, index, (double)(index & 1));
+  else // nought divides nothing, and the other indexes nothing
+    elementWrite(element, data, index, index & 1 ? 0.0 : -1610612741.0);
+}
+
 uint64_t elementUlpDistance(ShardRtElement element, const void *a, const void *b) {
   size_t bytes = elementBytes(element);
   int64_t x = 0, y = 0;

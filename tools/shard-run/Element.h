@@ -20,6 +20,8 @@ double elementRead(ShardRtElement element, const void *data, size_t index);
 int64_t elementReadInteger(ShardRtElement element, const void *data, size_t index);
 /// Stores `value`, rounded to nearest even for floats and cut to the type for integers.
 void elementWrite(ShardRtElement element, void *data, size_t index, double value);
+/// Stores what no result may depend on: NaN; for integers a large odd number or zero, in turn.
+void elementPoison(ShardRtElement element, void *data, size_t index);
 /// Representable numbers between two finite floats of the type; 0 when equal.
 uint64_t elementUlpDistance(ShardRtElement element, const void *a, const void *b);
 

@@ -462,10 +462,7 @@ static void placeResults(Run *run) {
       const HeldResult *held = &run->ranks[r].held[i];
       if (held->slot < 0 || held->owner != r)
         continue;
-      size_t count = 1;
-      for (int32_t d = 0; d < held->placement.nDims; ++d)
-        count *= (size_t)held->placement.extent[d];
-      covered += count;
+      covered += placementHeldCount(&held->placement);
     }
     if (covered != globalCount(&program->results[i]))
       stop("the ranks hold %zu of the %zu elements of result %" PRId32, covered,

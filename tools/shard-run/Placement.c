@@ -81,6 +81,13 @@ bool placementCreate(const ShardProgram *program, const ShardProgramValue *value
   return true;
 }
 
+size_t placementHeldCount(const Placement *placement) {
+  size_t count = 1;
+  for (int32_t i = 0; i < placement->nDims; ++i)
+    count *= (size_t)placement->extent[i];
+  return count;
+}
+
 bool placementEqual(const Placement *a, const Placement *b) {
   size_t bytes = (size_t)a->nDims * sizeof(int64_t);
   return a->nDims == b->nDims && !memcmp(a->view, b->view, bytes) &&

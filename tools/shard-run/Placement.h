@@ -33,6 +33,8 @@ int32_t meshStage(const ShardProgram *program, int64_t rank);
 /// does not multiply to the shape, an unknown axis): the program is then not one of ours.
 bool placementCreate(const ShardProgram *program, const ShardProgramValue *value, int64_t rank,
                      Placement *out, char *message, size_t messageSize);
+/// Elements that the rank holds, without padding.
+size_t placementHeldCount(const Placement *placement);
 bool placementEqual(const Placement *a, const Placement *b);
 
 /// Calls `visit` for each run of elements that is contiguous in both the whole value and the local

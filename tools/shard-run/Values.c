@@ -72,7 +72,9 @@ static void fillRun(void *user, size_t globalBegin, size_t localBegin, size_t co
 void valuesFill(const ValueSource *source, ShardRtElement element, const Placement *placement,
                 void *local) {
   Fill fill = {source, element, elementBytes(element), local};
-  memset(local, 0, placement->localCount * fill.elementBytes);
+  if (placement->localCount > placementHeldCount(placement))
+    for (size_t i = 0; i < placement->localCount; ++i)
+      elementPoison(element, local, i);
   placementVisit(placement, fillRun, &fill);
 }
 

@@ -42,8 +42,8 @@ typedef struct ValueOptions {
 void valuesCreate(const ShardProgram *program, const ValueOptions *options, ValueSet *out);
 void valuesRelease(ValueSet *values);
 
-/// Writes a rank's part of an argument to `local` [placement->localCount]; rows past the value's
-/// end are zero.
+/// Writes a rank's part of an argument to `local` [placement->localCount]; padding is poisoned, so
+/// that what reads it shows.
 void valuesFill(const ValueSource *source, ShardRtElement element, const Placement *placement,
                 void *local);
 

@@ -7,6 +7,7 @@
 #ifndef SHARD_ANALYSIS_RULES_H
 #define SHARD_ANALYSIS_RULES_H
 
+#include "LocalForms.h"
 #include "Sharding.h"
 
 #include "../Core/IR.h"
@@ -112,6 +113,7 @@ int32_t shardRulesFindValue(const ShardRules *rules, MlirValue value); // -1 whe
 typedef struct ShardOpEntry ShardOpEntry;
 const ShardOpEntry *shardOpEntryFind(MlirStringRef name);
 intptr_t shardOpEntryCount(void);
+ShardLocalise shardOpEntryLocalise(const ShardOpEntry *entry); // null: new result types are all
 const char *shardOpEntryName(intptr_t index);
 const char *shardOpEntrySummary(intptr_t index); // its factors in words, for the reference
 

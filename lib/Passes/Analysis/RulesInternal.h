@@ -20,6 +20,7 @@ struct ShardOpEntry {
   const char *summary;
   ShardOpForm form;
   void (*describe)(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape);
+  ShardLocalise localise; // null: new result types are all
 };
 
 typedef struct ShardNode {

@@ -175,9 +175,9 @@ static bool givesLocalShape(const ShardMesh *mesh, MlirType global, MlirType loc
       int64_t whole = mlirDenseI64ArrayGetElement(view, at), devices = 1;
       for (int32_t a = starts[at]; a < starts[at + 1]; ++a)
         devices *= mesh->sizes[axes[a]];
-      if (whole < 0 || (whole && product > size / whole) || whole % devices)
+      if (whole < 0 || (whole && product > size / whole))
         return false;
-      product *= whole, part *= whole / devices;
+      product *= whole, part *= whole / devices + (whole % devices != 0);
     }
     if (product != size || part != mlirShapedTypeGetDimSize(local, d))
       return false;

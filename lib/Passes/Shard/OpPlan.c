@@ -16,28 +16,8 @@ const ShardOpRule *shardSpmdDefinition(const ShardSpmd *spmd, int32_t value) {
                               : &spmd->rules->functions[info->function].ops[info->definition];
 }
 
-// Ops outside linalg, arith and math whose result type alone decides their extent, or that have a
-// local form below.
-static bool hasLocalForm(MlirOperation op) {
-  static const char *const names[] = {
-      "tensor.empty",          "tensor.splat",         "tensor.cast",         "tensor.expand_shape",
-      "tensor.collapse_shape", "tensor.extract_slice", "tensor.insert_slice", "tensor.pad",
-      "tensor.concat",         "tensor.extract",       "shard.shard"};
-  MlirStringRef name = shardOpGetName(op);
-  if (name.length > 7 && memcmp(name.data, "linalg.", 7) == 0)
-    return true;
-  if (name.length > 6 && memcmp(name.data, "arith.", 6) == 0)
-    return true;
-  if (name.length > 5 && memcmp(name.data, "math.", 5) == 0)
-    return true;
-  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); ++i)
-    if (shardStringIs(name, names[i]))
-      return true;
-  return false;
-}
-
 bool shardOpIsWhole(const ShardOpRule *rule) {
-  if (rule->form == SHARD_OP_WHOLE || !hasLocalForm(rule->op))
+  if (rule->form == SHARD_OP_WHOLE)
     return true;
   if (!shardOpIs(rule->op, "arith.constant"))
     return false;
@@ -57,10 +37,54 @@ static bool isUsed(const ShardOpPlan *plan, uint8_t axis) {
   return false;
 }
 
-static void splitFactor(ShardOpPlan *plan, int32_t factor, const ShardAxisList *axes,
-                        const uint8_t *onlyPartial) {
-  if (plan->factors[factor].count)
+// Whether a port has the factors [first, first + span] side by side in one dimension, or none.
+static bool keepsBlock(const ShardSpmd *spmd, const ShardPort *port, int32_t first, int span) {
+  const ShardValueInfo *info = &spmd->rules->values[port->value];
+  int32_t head = -1, found = 0;
+  for (int32_t i = 0; port->factors && i < info->nAtoms; ++i) {
+    int32_t at = port->factors[i] - first;
+    if (port->factors[i] < 0 || at < 0 || at > span)
+      continue;
+    if (at == 0)
+      head = i;
+    if (head < 0 || i != head + at || info->atoms[i].dim != info->atoms[head].dim)
+      return false;
+    ++found;
+  }
+  return found == 0 || found == span + 1;
+}
+
+// Splits the factors of a block as one where the op keeps them together; else they stay whole.
+static void splitBlock(const ShardSpmd *spmd, ShardOpPlan *plan, int32_t factor,
+                       const ShardAxisList *axes, const uint8_t *onlyPartial) {
+  const ShardOpRule *rule = plan->rule;
+  for (int i = 0; i <= axes->span; ++i)
+    if (factor + i >= rule->nFactors || plan->factors[factor + i].count ||
+        plan->factors[factor + i].span ||
+        rule->factors[factor + i].kind != rule->factors[factor].kind ||
+        rule->factors[factor + i].loop != rule->factors[factor].loop)
+      return;
+  for (int k = 0; k < axes->count; ++k)
+    if (isUsed(plan, axes->axis[k]) || (onlyPartial && !onlyPartial[axes->axis[k]]))
+      return;
+  for (int32_t i = 0; i < rule->nOperands + rule->nResults; ++i)
+    if (!keepsBlock(spmd,
+                    i < rule->nOperands ? &rule->operands[i] : &rule->results[i - rule->nOperands],
+                    factor, axes->span))
+      return;
+  plan->factors[factor] = *axes;
+  for (int i = 1; i <= axes->span; ++i)
+    plan->factors[factor + i] = (ShardAxisList){.span = SHARD_SPAN_INSIDE};
+}
+
+static void splitFactor(const ShardSpmd *spmd, ShardOpPlan *plan, int32_t factor,
+                        const ShardAxisList *axes, const uint8_t *onlyPartial) {
+  if (axes->span == SHARD_SPAN_INSIDE || plan->factors[factor].count || plan->factors[factor].span)
     return;
+  if (axes->span) {
+    splitBlock(spmd, plan, factor, axes, onlyPartial);
+    return;
+  }
   ShardAxisList list = {0};
   for (int k = 0; k < axes->count; ++k)
     if (!isUsed(plan, axes->axis[k]) && (!onlyPartial || onlyPartial[axes->axis[k]]))
@@ -158,7 +182,7 @@ ShardOpPlan *shardOpPlanCreate(ShardSpmd *spmd, const ShardOpRule *rule,
     for (int32_t i = 0; i < wanted[r]->nAtoms; ++i) {
       int32_t factor = port->factors ? port->factors[i] : -1;
       if (factor >= 0 && rule->factors[factor].kind != SHARD_FACTOR_WHOLE)
-        splitFactor(plan, factor, &wanted[r]->atoms[i], NULL);
+        splitFactor(spmd, plan, factor, &wanted[r]->atoms[i], NULL);
     }
     for (int a = 0; a < SHARD_MAX_AXES; ++a)
       if (wanted[r]->partial[a])
@@ -170,7 +194,7 @@ ShardOpPlan *shardOpPlanCreate(ShardSpmd *spmd, const ShardOpRule *rule,
     for (int32_t k = 0; k < own->nAtoms; ++k) {
       int32_t factor = port->factors ? port->factors[k] : -1;
       if (factor >= 0 && isCombined(&rule->factors[factor]))
-        splitFactor(plan, factor, &own->atoms[k], partial);
+        splitFactor(spmd, plan, factor, &own->atoms[k], partial);
     }
   }
   for (int32_t i = 0; i < rule->nOperands; ++i)

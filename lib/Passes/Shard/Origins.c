@@ -61,6 +61,21 @@ static void setEntry(ShardSpmd *spmd, MlirOperation op, const char *name, intptr
   shardOpSetAttribute(op, name, mlirArrayAttrGet(spmd->context, n, entries));
 }
 
+void shardExtentMark(ShardSpmd *spmd, int32_t value, const ShardSharding *sharding,
+                     MlirValue local) {
+  const ShardValueInfo *info = &spmd->rules->values[value];
+  MlirAttribute extent = mlirValueIsAOpResult(local)
+                             ? shardShardingExtentAttribute(&spmd->mesh, spmd->context, info->type,
+                                                            info->nAtoms, info->atoms, sharding)
+                             : mlirAttributeGetNull();
+  if (mlirAttributeIsNull(extent))
+    return;
+  MlirOperation op = mlirOpResultGetOwner(local);
+  setEntry(spmd, op, "spmd.extent", mlirOperationGetNumResults(op),
+           mlirOpResultGetResultNumber(local), extent,
+           mlirDenseI64ArrayGet(spmd->context, 0, NULL));
+}
+
 static bool hasOrigin(MlirOperation op, intptr_t n, intptr_t index) {
   MlirAttribute origin = shardOpGetAttribute(op, "spmd.origin");
   if (mlirAttributeIsNull(origin))

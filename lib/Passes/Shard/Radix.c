@@ -2,29 +2,36 @@
 
 #include "Radix.h"
 
-#include "mlir-c/BuiltinAttributes.h"
-#include "mlir-c/BuiltinTypes.h"
-
-static void radixAppend(const ShardSpmd *spmd, ShardRadix *radix, int64_t size,
-                        ShardAxisList axes) {
-  int64_t local = size;
-  for (int k = 0; k < axes.count; ++k)
-    local /= spmd->mesh.sizes[axes.axis[k]];
-  radix->split |= axes.count != 0;
-  if (axes.count == 0 && radix->nGroups) {
+// Appends an atom, or the block that it heads: `atom` and `axes` lie in arrays.
+static void radixAppend(const ShardSpmd *spmd, ShardRadix *radix, const ShardAtom *atom,
+                        const ShardAxisList *axes, ShardFactorKind kind) {
+  if (axes->span == SHARD_SPAN_INSIDE)
+    return;
+  int64_t size = atom->size;
+  for (int i = 1; i <= axes->span; ++i)
+    size *= atom[i].size;
+  int64_t local = shardShardingLocalAtomSize(&spmd->mesh, atom, *axes);
+  bool uneven = local * shardAxisListSize(&spmd->mesh, *axes) != size;
+  radix->split |= axes->count != 0;
+  radix->uneven |= uneven;
+  if (axes->count == 0 && radix->nGroups) {
     radix->groups[radix->nGroups - 1].global *= size;
     radix->groups[radix->nGroups - 1].local *= size;
     return;
   }
-  radix->groups[radix->nGroups++] = (ShardRadixGroup){size, local, axes, {NULL}};
+  radix->groups[radix->nGroups++] = (ShardRadixGroup){
+      .global = size, .local = local, .uneven = uneven, .kind = kind, .axes = *axes};
 }
 
 ShardRadix shardRadixOfLoop(const ShardSpmd *spmd, const ShardOpPlan *plan, int64_t loop) {
-  ShardRadix radix = {.groups =
-                          SHARD_ARENA_ARRAY(spmd->arena, ShardRadixGroup, plan->rule->nFactors)};
-  for (int32_t f = 0; f < plan->rule->nFactors; ++f)
-    if (plan->rule->factors[f].loop == loop)
-      radixAppend(spmd, &radix, plan->rule->factors[f].size, plan->factors[f]);
+  const ShardOpRule *rule = plan->rule;
+  ShardRadix radix = {.groups = SHARD_ARENA_ARRAY(spmd->arena, ShardRadixGroup, rule->nFactors)};
+  ShardAtom *atoms = SHARD_ARENA_ARRAY(spmd->arena, ShardAtom, rule->nFactors);
+  for (int32_t f = 0; f < rule->nFactors; ++f)
+    atoms[f].size = rule->factors[f].size;
+  for (int32_t f = 0; f < rule->nFactors; ++f)
+    if (rule->factors[f].loop == loop)
+      radixAppend(spmd, &radix, &atoms[f], &plan->factors[f], rule->factors[f].kind);
   return radix;
 }
 
@@ -36,9 +43,10 @@ ShardRadix shardRadixOfDimension(const ShardSpmd *spmd, const ShardOpPlan *plan,
   for (int32_t i = 0; i < info->nAtoms; ++i) {
     if (info->atoms[i].dim != dim)
       continue;
-    radixAppend(spmd, &radix, info->atoms[i].size, sharding->atoms[i]);
     int32_t factor = port->factors[i];
-    radix.gather |= factor >= 0 && plan->rule->factors[factor].kind == SHARD_FACTOR_GATHER;
+    ShardFactorKind kind = factor >= 0 ? plan->rule->factors[factor].kind : SHARD_FACTOR_WHOLE;
+    radixAppend(spmd, &radix, &info->atoms[i], &sharding->atoms[i], kind);
+    radix.gather |= kind == SHARD_FACTOR_GATHER;
   }
   return radix;
 }
@@ -52,6 +60,8 @@ void shardRadixBuildOrigins(ShardBuild *build, ShardPlace place, ShardRadix *rad
     if (group->local != 1)
       group->origin = shardBuildBinary(place, "arith.muli", group->origin,
                                        shardBuildIndex(build, place, group->local));
+    if (group->uneven)
+      group->valid = shardBuildValidCount(build, place, group->origin, group->global, group->local);
   }
 }
 
@@ -77,14 +87,41 @@ MlirValue shardRadixBuildGlobal(ShardBuild *build, ShardPlace place, const Shard
   return sum;
 }
 
-static MlirValue buildCompareUlt(ShardPlace place, MlirValue a, MlirValue b) {
-  MlirContext context = mlirLocationGetContext(place.location);
-  MlirType i1 = mlirIntegerTypeGet(context, 1);
-  ShardNamedAttribute less = {"predicate", mlirIntegerAttrGet(mlirIntegerTypeGet(context, 64), 6)};
-  MlirValue operands[] = {a, b};
-  return mlirOperationGetResult(shardOpCreate(place.block, place.before, place.location,
-                                              "arith.cmpi", 1, &i1, 2, operands, 1, &less, 0, NULL),
-                                0);
+static bool isAsked(const ShardRadixGroup *group, int kind) {
+  return group->uneven && (kind < 0 || (int)group->kind == kind);
+}
+
+bool shardRadixAsks(const ShardRadix *radix, int kind) {
+  for (int32_t g = 0; g < radix->nGroups; ++g)
+    if (isAsked(&radix->groups[g], kind))
+      return true;
+  return false;
+}
+
+MlirValue shardRadixBuildValid(ShardBuild *build, ShardPlace place, const ShardRadix *radix,
+                               MlirValue local, int kind, MlirValue all) {
+  MlirValue rest = local;
+  int32_t nLeft = 0; // groups still to be asked
+  for (int32_t g = 0; g < radix->nGroups; ++g)
+    nLeft += isAsked(&radix->groups[g], kind);
+  for (int32_t g = radix->nGroups - 1; g >= 0 && nLeft; --g) {
+    const ShardRadixGroup *group = &radix->groups[g];
+    MlirValue digit = rest;
+    bool asked = isAsked(group, kind);
+    nLeft -= asked;
+    if (g > 0) {
+      MlirValue size = shardBuildIndex(build, place, group->local);
+      if (asked)
+        digit = shardBuildBinary(place, "arith.remui", rest, size);
+      if (nLeft)
+        rest = shardBuildBinary(place, "arith.divui", rest, size);
+    }
+    if (!asked)
+      continue;
+    MlirValue valid = shardBuildCompareUlt(place, digit, group->valid);
+    all = mlirValueIsNull(all) ? valid : shardBuildBinary(place, "arith.andi", all, valid);
+  }
+  return all;
 }
 
 MlirValue shardRadixBuildLocal(ShardBuild *build, ShardPlace place, const ShardRadix *radix,
@@ -103,7 +140,7 @@ MlirValue shardRadixBuildLocal(ShardBuild *build, ShardPlace place, const ShardR
       digit = shardBuildBinary(place, "arith.subi", digit, group->origin);
       if (radix->gather) {
         MlirValue inside =
-            buildCompareUlt(place, digit, shardBuildIndex(build, place, group->local));
+            shardBuildCompareUlt(place, digit, shardBuildIndex(build, place, group->local));
         digit = shardBuildSelect(place, inside, digit, shardBuildIndex(build, place, 0));
         *inRange = mlirValueIsNull(*inRange)
                        ? inside

@@ -5,17 +5,22 @@
 #include "Spmd.h"
 
 /// An index is a mixed-radix number over atoms. Each group is a split atom and the whole ones below
-/// it; `origin` is where this rank's part of the group begins, null for a group that is whole.
+/// it; `origin` is where this rank's part of the group begins, null for a group that is whole. A
+/// group is uneven when the ranks' parts together are longer than it: the last steps of some parts
+/// are padding, and `valid` says how many of this rank's are not (null for a group that is even).
 typedef struct ShardRadixGroup {
   int64_t global, local;
+  bool uneven;
+  ShardFactorKind kind; // of the split atom's factor
   ShardAxisList axes;
-  MlirValue origin;
+  MlirValue origin, valid;
 } ShardRadixGroup;
 
 typedef struct ShardRadix {
   int32_t nGroups;
   ShardRadixGroup *groups; // major first
   bool split;              // over any axis
+  bool uneven;             // some group is
   bool gather;             // indexed by data
 } ShardRadix;
 
@@ -25,8 +30,13 @@ ShardRadix shardRadixOfLoop(const ShardSpmd *spmd, const ShardOpPlan *plan, int6
 ShardRadix shardRadixOfDimension(const ShardSpmd *spmd, const ShardOpPlan *plan,
                                  const ShardPort *port, const ShardSharding *sharding,
                                  intptr_t dim);
-/// Fills in the origins, outside of any body.
+/// Fills in origins and valid counts, outside of any body.
 void shardRadixBuildOrigins(ShardBuild *build, ShardPlace place, ShardRadix *radix);
+/// Whether some group of kind `kind`, or of any kind when that is negative, is uneven.
+bool shardRadixAsks(const ShardRadix *radix, int kind);
+/// Whether a local index is no padding, and-ed to `all` unless that is null. `kind` as above.
+MlirValue shardRadixBuildValid(ShardBuild *build, ShardPlace place, const ShardRadix *radix,
+                               MlirValue local, int kind, MlirValue all);
 /// The global index of a local one.
 MlirValue shardRadixBuildGlobal(ShardBuild *build, ShardPlace place, const ShardRadix *radix,
                                 MlirValue local);

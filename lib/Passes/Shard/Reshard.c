@@ -154,67 +154,22 @@ static MlirValue createSlice(ShardBuild *build, ShardPlace place, const AtomView
                                 0);
 }
 
-// The identity of a combiner that does not absorb repeated values, as a scalar constant.
-static MlirValue createIdentity(ShardPlace place, MlirType element, ShardCombiner combiner) {
-  double number = combiner == SHARD_COMBINER_PRODUCT ? 1.0 : 0.0;
-  MlirContext context = mlirLocationGetContext(place.location);
-  MlirAttribute value = mlirTypeIsAFloat(element) ? mlirFloatAttrDoubleGet(context, element, number)
-                                                  : mlirIntegerAttrGet(element, (int64_t)number);
-  ShardNamedAttribute attribute = {"value", value};
-  return mlirOperationGetResult(shardOpCreate(place.block, place.before, place.location,
-                                              "arith.constant", 1, &element, 0, NULL, 1, &attribute,
-                                              0, NULL),
-                                0);
-}
-
 MlirValue shardBuildEnterOnce(ShardBuild *build, ShardPlace place, MlirValue source,
                               ShardAxisList axes, ShardCombiner combiner) {
   // Every rank may hold it: x max x = x.
   if (combiner != SHARD_COMBINER_SUM && combiner != SHARD_COMBINER_PRODUCT)
     return source;
-  MlirContext context = build->spmd->context;
-  MlirType type = mlirValueGetType(source);
-  MlirType element = mlirShapedTypeGetElementType(type);
-  intptr_t rank = mlirShapedTypeGetRank(type);
-  MlirType i1 = mlirIntegerTypeGet(context, 1);
-  MlirValue operands[] = {shardBuildCoordinate(build, place, axes),
-                          shardBuildIndex(build, place, 0)};
-  ShardNamedAttribute equal = {"predicate", mlirIntegerAttrGet(mlirIntegerTypeGet(context, 64), 0)};
-  MlirValue first =
-      mlirOperationGetResult(shardOpCreate(place.block, place.before, place.location, "arith.cmpi",
-                                           1, &i1, 2, operands, 1, &equal, 0, NULL),
-                             0);
-  MlirValue identity = createIdentity(place, element, combiner);
-  MlirValue empty = shardBuildEmpty(place, type);
-  MlirAffineMap map = mlirAffineMapMultiDimIdentityGet(context, rank);
-  MlirAttribute maps[] = {mlirAffineMapAttrGet(map), mlirAffineMapAttrGet(map)};
-  MlirAttribute parallel = mlirAttributeParseGet(
-      context, mlirStringRefCreateFromCString("#linalg.iterator_type<parallel>"));
-  MlirAttribute *iterators = SHARD_ARENA_ARRAY(build->spmd->arena, MlirAttribute, rank);
-  for (intptr_t d = 0; d < rank; ++d)
-    iterators[d] = parallel;
-  int32_t segments[] = {1, 1};
-  const ShardNamedAttribute attributes[] = {
-      {"indexing_maps", mlirArrayAttrGet(context, 2, maps)},
-      {"iterator_types", mlirArrayAttrGet(context, rank, iterators)},
-      {"operandSegmentSizes", mlirDenseI32ArrayGet(context, 2, segments)},
-  };
-  MlirType elements[] = {element, element};
-  MlirLocation locations[] = {place.location, place.location};
-  MlirBlock body = mlirBlockCreate(2, elements, locations);
-  MlirRegion region = mlirRegionCreate();
-  mlirRegionAppendOwnedBlock(region, body);
-  MlirValue choice[] = {first, mlirBlockGetArgument(body, 0), identity};
-  MlirOperation none = {NULL};
-  MlirValue kept = mlirOperationGetResult(shardOpCreate(body, none, place.location, "arith.select",
-                                                        1, &element, 3, choice, 0, NULL, 0, NULL),
-                                          0);
-  shardOpCreate(body, none, place.location, "linalg.yield", 0, NULL, 1, &kept, 0, NULL, 0, NULL);
-  MlirValue inputs[] = {source, empty};
-  return mlirOperationGetResult(shardOpCreate(place.block, place.before, place.location,
-                                              "linalg.generic", 1, &type, 2, inputs, 3, attributes,
-                                              1, &region),
-                                0);
+  MlirValue first = shardBuildCompareUlt(place, shardBuildCoordinate(build, place, axes),
+                                         shardBuildIndex(build, place, 1));
+  MlirValue identity =
+      shardBuildNumber(place, mlirShapedTypeGetElementType(mlirValueGetType(source)),
+                       combiner == SHARD_COMBINER_PRODUCT ? 1 : 0);
+  MlirOperation chosen = shardBuildElementwise(build, place, source);
+  ShardPlace body = {.block = mlirRegionGetFirstBlock(mlirOperationGetRegion(chosen, 0)),
+                     .location = place.location};
+  shardBuildYield(chosen,
+                  shardBuildSelect(body, first, mlirBlockGetArgument(body.block, 0), identity));
+  return mlirOperationGetResult(chosen, 0);
 }
 
 // What makes a value, seen through reshapes.

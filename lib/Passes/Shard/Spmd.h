@@ -82,8 +82,18 @@ MlirValue shardBuildExpand(ShardPlace place, MlirValue value, MlirAttribute reas
                            MlirType type);
 MlirValue shardBuildCollapse(ShardPlace place, MlirValue value, MlirAttribute reassociation,
                              MlirType type);
-
 MlirValue shardBuildSelect(ShardPlace place, MlirValue condition, MlirValue a, MlirValue b);
+/// a < b, both indices.
+MlirValue shardBuildCompareUlt(ShardPlace place, MlirValue a, MlirValue b);
+/// A scalar constant of a float or integer type.
+MlirValue shardBuildNumber(ShardPlace place, MlirType type, double number);
+/// How many of the `local` steps from `origin` lie before `global`: 0 to `local`.
+MlirValue shardBuildValidCount(ShardBuild *build, ShardPlace place, MlirValue origin,
+                               int64_t global, int64_t local);
+/// A linalg.generic of one input and one result like it, whose body has the two arguments and no op
+/// yet; shardBuildYield ends it.
+MlirOperation shardBuildElementwise(ShardBuild *build, ShardPlace place, MlirValue source);
+void shardBuildYield(MlirOperation elementwise, MlirValue value);
 
 //===- Placements (Reshard.c) ---------------------------------------------===//
 
@@ -114,6 +124,10 @@ void shardOriginsNumber(ShardSpmd *spmd);
 const char *shardSpmdOriginText(const ShardSpmd *spmd, int32_t value);
 /// Notes on the op that makes `local` that it holds `value` in placement `sharding`.
 void shardOriginMark(ShardSpmd *spmd, int32_t value, const ShardSharding *sharding,
+                     MlirValue local);
+/// Writes `spmd.extent` on the op that makes `local` where that stores `value` with padding: the
+/// whole extents. An argument has it from its function.
+void shardExtentMark(ShardSpmd *spmd, int32_t value, const ShardSharding *sharding,
                      MlirValue local);
 
 //===- Sites (Sites.c) ----------------------------------------------------===//
@@ -159,10 +173,10 @@ void shardBuildAddVersion(ShardBuild *build, int32_t value, const ShardSharding 
 void shardBuildMapScalar(ShardBuild *build, MlirValue old, MlirValue replacement);
 bool shardBuildFindScalar(ShardBuild *build, MlirValue old, MlirValue *out);
 
-//===- Local forms (Localize.c) -------------------------------------------===//
+//===- Local forms (Localise.c) -------------------------------------------===//
 
 /// Emits the local form of `op` at the end of the block, its operands brought where they are
 /// needed, and records its results. `plan` is null for ops without tensors.
-MlirLogicalResult shardLocalize(ShardBuild *build, MlirOperation op, const ShardOpPlan *plan);
+MlirLogicalResult shardLocaliseOp(ShardBuild *build, MlirOperation op, const ShardOpPlan *plan);
 
 #endif // SHARD_SHARD_SPMD_H

@@ -300,7 +300,7 @@ static MlirLogicalResult emitOps(ShardBuild *build, ShardEntry *entry) {
     ShardOpPlan *plan = shardEntryGetPlan(entry, i);
     if (rule && !plan)
       return mlirLogicalResultFailure();
-    if (mlirLogicalResultIsFailure(shardLocalize(build, entry->ops[i], plan)))
+    if (mlirLogicalResultIsFailure(shardLocaliseOp(build, entry->ops[i], plan)))
       return mlirLogicalResultFailure();
     for (int32_t r = 0; rule && build->stage >= 0 && r < rule->nResults; ++r)
       for (int32_t to = 0; to < entry->nStages; ++to) {

@@ -24,6 +24,7 @@ void shardBuildAddVersion(ShardBuild *build, int32_t value, const ShardSharding 
   if (shardBuildFindVersion(build, value, sharding))
     return;
   shardOriginMark(build->spmd, value, sharding, local);
+  shardExtentMark(build->spmd, value, sharding, local);
   ShardVersion *version = SHARD_ARENA_NEW(build->spmd->arena, ShardVersion);
   version->sharding = sharding;
   version->value = local;
@@ -110,7 +111,7 @@ static bool remake(ShardBuild *build, int32_t value, const ShardSharding *shardi
   }
   ShardSharding *wanted = shardShardingCopy(spmd->arena, sharding);
   ShardOpPlan *plan = shardOpPlanCreate(spmd, definition, &wanted);
-  return plan && mlirLogicalResultIsSuccess(shardLocalize(build, definition->op, plan));
+  return plan && mlirLogicalResultIsSuccess(shardLocaliseOp(build, definition->op, plan));
 }
 
 MlirValue shardBuildGetVersion(ShardBuild *build, int32_t value, const ShardSharding *sharding,

@@ -65,7 +65,7 @@ func.func @bias_enters_once(
 // CHECK-SAME:    %[[B:[a-z0-9]+]]: tensor<4x8xf32>
 // CHECK:         %[[I:.*]] = shard.process_multi_index on @mesh axes = [0] : index
 // CHECK:         %[[P:.*]] = linalg.matmul ins(%[[X]], %[[W]]
-// CHECK:         %[[FIRST:.*]] = arith.cmpi eq, %[[I]], %{{.*}} : index
+// CHECK:         %[[FIRST:.*]] = arith.cmpi ult, %[[I]], %{{.*}} : index
 // CHECK:         %[[ONCE:.*]] = linalg.generic {{.*}} ins(%[[B]] : tensor<4x8xf32>)
 // CHECK:           arith.select %[[FIRST]], %in, %{{.*}} : f32
 // CHECK:         %[[S:.*]] = linalg.add ins(%[[P]], %[[ONCE]] :

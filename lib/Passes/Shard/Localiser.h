@@ -1,0 +1,31 @@
+//===- Localiser.h - An op on its way to its local form -----------*- C -*-===//
+// Shared by the files behind the op table's column `localise`.
+//===----------------------------------------------------------------------===//
+#ifndef SHARD_SHARD_LOCALISER_H
+#define SHARD_SHARD_LOCALISER_H
+
+#include "Spmd.h"
+
+/// A tensor.extract of the body that reads a tensor of the function.
+typedef struct ShardCapture {
+  const ShardPort *port;
+  int32_t portIndex;
+  MlirOperation extract;
+} ShardCapture;
+
+struct ShardLocaliser {
+  ShardBuild *build;
+  MlirOperation source;    // of L2
+  MlirOperation copy;      // becomes the local form; in no block yet
+  const ShardOpPlan *plan; // null for ops without tensors
+  bool failed;
+  ShardCapture *captures;
+  size_t nCaptures, capacityCaptures;
+};
+
+/// Number of the port of operand `operand` of the op, or, when `nested`, of what op `user` of the
+/// body captures; -1 if there is none.
+int32_t shardLocaliserFindPort(const ShardOpPlan *plan, MlirOperation user, intptr_t operand,
+                               bool nested);
+
+#endif // SHARD_SHARD_LOCALISER_H
