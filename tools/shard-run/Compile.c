@@ -57,6 +57,8 @@ static void inspectImport(void *userData, const char *pass, MlirOperation module
     compiled->distributions = initializeFromModule(module, &compiled->nDistributions);
   if (!strcmp(pass, "shard-import") && compiled->keepImported)
     compiled->imported = mlirOperationClone(module);
+  if (!strcmp(pass, "shard-spmdize") && compiled->keepSharded)
+    compiled->sharded = mlirOperationClone(module);
 }
 
 /// Takes a module through the rest of the pipeline and into memory. `degrees` null: it goes on from
@@ -154,6 +156,7 @@ static MlirOperation parse(Compiler *compiler, const char *path) {
 
 void loadPrograms(const Options *options, Compiler *compiler, Compiled *program,
                   Compiled *original) {
+  program->keepSharded = options->bisect;
   MlirOperation sameFile = {NULL};
   if (isSharedObject(options->program)) {
     rejectCompileOptions(options, "compiled");
@@ -169,6 +172,8 @@ void loadPrograms(const Options *options, Compiler *compiler, Compiled *program,
     MlirOperation module = parse(compiler, options->program);
     const char *stage = shardModuleGetStage(module);
     if (stage) {
+      if (program->keepSharded && !strcmp(stage, "shard-spmdize"))
+        program->sharded = mlirOperationClone(module);
       char *state;
       if (asprintf(&state, "past %s", stage) < 0)
         stop("out of memory");
@@ -198,8 +203,13 @@ void loadPrograms(const Options *options, Compiler *compiler, Compiled *program,
       stop("--check=%s: not the original, it is past %s", path, stage);
   }
   original->keepImported = options->exact;
+  original->keepSharded = options->bisect;
   compileModule(compiler, path, sameFile, "tp1", true, original);
   mlirOperationDestroy(sameFile);
+}
+
+void compileSharded(Compiler *compiler, const char *path, MlirOperation module, Compiled *out) {
+  compileModule(compiler, path, module, NULL, false, out);
 }
 
 void compilerRelease(Compiler *compiler) {
@@ -212,6 +222,8 @@ void compilerRelease(Compiler *compiler) {
 void compiledRelease(Compiled *compiled) {
   if (!mlirOperationIsNull(compiled->imported))
     mlirOperationDestroy(compiled->imported);
+  if (!mlirOperationIsNull(compiled->sharded))
+    mlirOperationDestroy(compiled->sharded);
   free(compiled->distributions);
   shardLoadedDestroy(compiled->loaded);
 }

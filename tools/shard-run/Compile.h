@@ -25,6 +25,8 @@ typedef struct Compiled {
   bool unsharded;         // before it was compiled here
   bool keepImported;      // wanted: the module after shard-import
   MlirOperation imported; // to be destroyed
+  bool keepSharded;       // wanted: the module after shard-spmdize
+  MlirOperation sharded;  // to be destroyed; null when the program was past that
 } Compiled;
 
 typedef struct Compiler {
@@ -43,6 +45,9 @@ void compilerRelease(Compiler *compiler);
 /// Release with compiledRelease.
 void loadPrograms(const Options *options, Compiler *compiler, Compiled *program,
                   Compiled *original);
+/// Takes a module as it was kept (Compiled.sharded) into memory; it can only be destroyed then.
+/// `path` is for messages.
+void compileSharded(Compiler *compiler, const char *path, MlirOperation module, Compiled *out);
 void compiledRelease(Compiled *compiled);
 
 #endif // SHARD_RUN_COMPILE_H

@@ -196,6 +196,8 @@ static void compareElement(Compare *compare, size_t at, size_t local) {
                                      : (double)INFINITY;
   if (check->exact)
     error = difference;
+  if (!check->first.any && error > (check->exact ? 0 : check->tolerance))
+    check->first = (Difference){true, compare->rank, at, got, expected};
   if (check->rank >= 0 && error <= check->error)
     return;
   size_t bytes = elementBytes(compare->element);
@@ -518,8 +520,10 @@ static void summarise(Run *run) {
       check->notFinite |= other->notFinite;
       if (!check->what && other->maxAbs > check->maxAbs)
         check->maxAbs = other->maxAbs;
+      Difference first = check->first.any ? check->first : other->first;
       if (other->rank >= 0 && (check->rank < 0 || other->error > check->error))
         *check = *other;
+      check->first = first;
     }
     if (check->what)
       check->held = check->exact ? check->error == 0 : check->error <= check->tolerance;

@@ -16,6 +16,14 @@ typedef struct Reference {
   const bool *exact;         // [nResults] bits must be equal (the two zeros are one); null: none
 } Reference;
 
+/// One element that differs.
+typedef struct Difference {
+  bool any;
+  int64_t rank;
+  size_t at; // element of the whole value
+  double got, expected;
+} Difference;
+
 /// One comparison of one result, the worst over ranks and iterations.
 typedef struct ResultCheck {
   int32_t index;    // of the original result
@@ -28,6 +36,7 @@ typedef struct ResultCheck {
   size_t at;               // element of the whole value
   double got, expected;
   int32_t iteration; // of the difference
+  Difference first;  // beyond the tolerance, of the lowest rank with one
   bool exact;        // integers
   bool held;
 } ResultCheck;

@@ -49,6 +49,8 @@ static const OptionRow optionTable[] = {
      "draw small whole numbers; with --check, equal bits wherever the ops allow it", NULL},
     {"check", "ORIGINAL", OPTION_OPTIONAL, FIELD(original), FIELD(check),
      "also run the unsharded program on one rank and compare", "Compare"},
+    {"bisect", NULL, OPTION_FLAG, FIELD(bisect), 0,
+     "after a mismatch with the unsharded program: name the first op that differs", NULL},
     {"expect", "DIR", OPTION_TEXT, FIELD(expect), 0, "compare with DIR/outNNN.npy", NULL},
     {"rtol", "X", OPTION_RATIO, FIELD(rtol), 0,
      "bar: largest difference / largest magnitude (by type)", NULL},
@@ -181,6 +183,8 @@ void optionsParse(int argc, char **argv, Options *out) {
       stop("unknown option '%s' (see shard-run --help)", text);
     setOption(out, row, equals ? equals + 1 : NULL);
   }
+  if (out->bisect && !out->check)
+    stop("--bisect compares with the unsharded program: add --check");
   if (!out->program)
     stop("no program given (see shard-run --help)");
   if (out->exact && !out->check)

@@ -1,6 +1,7 @@
 //===- ShardRun.c - Run a program on CPU ranks and compare --------*- C -*-===//
 #define _GNU_SOURCE
 
+#include "Bisect.h"
 #include "Compile.h"
 #include "Element.h"
 #include "Exact.h"
@@ -157,6 +158,8 @@ int main(int argc, char **argv) {
     checkMemory(original.program, true, "the unsharded program");
   }
   checkMemory(program, options.save != NULL, "the program");
+  if (options.bisect)
+    bisectCheck(&compiled, &options);
 
   // What the original says about its arguments holds for every layout of it.
   const Compiled *describes = original.program ? &original : &compiled;
@@ -223,6 +226,8 @@ int main(int argc, char **argv) {
   if (options.save)
     reportSave(program, &execution, options.save);
   bool held = reportText(program, &execution, options.quiet);
+  if (!held && options.bisect)
+    bisectProgram(&compiler, &compiled, &original, &valueOptions);
 
   executionRelease(&execution);
   executionRelease(&originalRun);

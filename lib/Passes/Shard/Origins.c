@@ -1,10 +1,10 @@
 //===- Origins.c - Which value of L1 a value of L3 is -------------*- C -*-===//
 // An op of L3 that makes a value of L1 in some placement says which: `spmd.origin`, a text such as
-// "linalg.matmul at model.mlir:4:7 (@main:12)", and how: `spmd.sharding`, `spmd.view` and
-// `spmd.partial` as at L2, absent when every rank has all of it. An op of several results has an
-// array with one text each. The number counts a function's ops in order, those without operand data
-// (fills, masks) apart: they are cloned and made again as a layout needs it, and so is the function
-// itself, whose name may therefore differ from layout to layout.
+// "linalg.matmul at model.mlir:4:7 (@main:12)", and how: `spmd.sharding`, `spmd.view`,
+// `spmd.extent` and `spmd.partial` as at L2, absent when every rank has all of it. An op of several
+// results has an array with one text each. The number counts a function's ops in order, those
+// without operand data (fills, masks) apart: they are cloned and made again as a layout needs it,
+// and so is the function itself, whose name may therefore differ from layout to layout.
 //===----------------------------------------------------------------------===//
 
 #include "Spmd.h"
@@ -110,6 +110,11 @@ void shardOriginMark(ShardSpmd *spmd, int32_t value, const ShardSharding *shardi
     setEntry(spmd, op, "spmd.sharding", n, index, entry, none);
   if (!mlirAttributeIsNull(view))
     setEntry(spmd, op, "spmd.view", n, index, view, mlirDenseI64ArrayGet(spmd->context, 0, NULL));
+  MlirAttribute extent = shardShardingExtentAttribute(&spmd->mesh, spmd->context, info->type,
+                                                      info->nAtoms, info->atoms, sharding);
+  if (!mlirAttributeIsNull(extent))
+    setEntry(spmd, op, "spmd.extent", n, index, extent,
+             mlirDenseI64ArrayGet(spmd->context, 0, NULL));
   if (!mlirAttributeIsNull(partial))
     setEntry(spmd, op, "spmd.partial", n, index, partial, none);
 }
