@@ -384,9 +384,9 @@ static void expectFailure(ShardPipelineOptions options, const char *error) {
 static void testMistakes(void) {
   ShardPipelineOptions options = optionsFor(NULL);
   expectFailure(options, "no degrees are given");
-  expectFailure(optionsFor("auto"), "those that fit this model");
+  expectFailure(optionsFor("auto"), "those that divide this model");
   expectFailure(optionsFor("tp0"), "degree 'tp0' is out of range");
-  expectFailure(optionsFor("tp3"), "tp3 does not fit");
+  expectFailure(optionsFor("pp9"), "pp9 does not fit");
   options = optionsFor("tp2");
   options.stopAfter = "shard-nothing";
   expectFailure(options, "no pass of the pipeline is named 'shard-nothing'");

@@ -11,9 +11,11 @@
 #include <string.h>
 
 /// #shard<axisarray[[0], []]> of a sharding; null where upstream has no word for it.
-static MlirAttribute splitAxes(MlirContext context, MlirType type, int32_t nAtoms,
-                               const ShardAtom *atoms, const ShardSharding *sharding,
-                               ShardArena *arena) {
+static MlirAttribute splitAxes(const ShardMesh *mesh, MlirContext context, MlirType type,
+                               int32_t nAtoms, const ShardAtom *atoms,
+                               const ShardSharding *sharding, ShardArena *arena) {
+  if (shardShardingIsUneven(mesh, nAtoms, atoms, sharding))
+    return (MlirAttribute){NULL};
   int64_t rank = mlirShapedTypeGetRank(type);
   const char *text = "#shard<axisarray[";
   bool any = false;
@@ -28,7 +30,7 @@ static MlirAttribute splitAxes(MlirContext context, MlirType type, int32_t nAtom
         continue;
       if (first < 0)
         first = a;
-      else if (sharding->atoms[a].count)
+      else if (sharding->atoms[a].count || sharding->atoms[a].span)
         return (MlirAttribute){NULL}; // inside the dimension: a view
     }
     for (int32_t k = 0; first >= 0 && k < sharding->atoms[first].count; ++k, any = true)
@@ -43,11 +45,10 @@ static MlirAttribute splitAxes(MlirContext context, MlirType type, int32_t nAtom
 
 void shardUpstreamAnnotate(const ShardMesh *mesh, MlirValue value, int32_t nAtoms,
                            const ShardAtom *atoms, const ShardSharding *sharding) {
-  (void)mesh;
   MlirType type = mlirValueGetType(value);
   MlirContext context = mlirTypeGetContext(type);
   ShardArena *arena = shardArenaCreate();
-  MlirAttribute axes = splitAxes(context, type, nAtoms, atoms, sharding, arena);
+  MlirAttribute axes = splitAxes(mesh, context, type, nAtoms, atoms, sharding, arena);
   shardArenaDestroy(arena);
   if (!axes.ptr)
     return;

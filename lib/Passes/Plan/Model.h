@@ -51,14 +51,14 @@ typedef struct ShardTensorPlan {
   int64_t sizes[SHARD_MAX_AXES];
   int8_t *begin, *end; // [classes]; begin == end: whole
   uint8_t *barred;     // [arguments x classes] weights that cannot be cut along a class after all
+  bool uneven;         // some class, vocabularies aside, does not divide by its sub-axes
 } ShardTensorPlan;
 /// The atom of an argument that the plan splits over a sub-axis; -1 if none.
 int32_t shardTensorPlanAtom(const ShardModel *model, const ShardTensorPlan *plan, int32_t argument,
                             int32_t subAxis);
-/// Chooses which classes of weights are split over `degree` ranks (see Tensor.c). On a degree that
-/// does not fit returns null and a message; `outWhole` lists vocabulary classes kept whole (-1
-/// ends).
+/// Chooses which classes of weights are split over `degree` ranks (see Tensor.c). Null, and a
+/// message, when nothing can be.
 ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardArena *arena,
-                                 const char **outMessage, int32_t *outWhole, int32_t wholeCapacity);
+                                 const char **outMessage);
 
 #endif // SHARD_PLAN_MODEL_H

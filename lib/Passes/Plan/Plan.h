@@ -4,8 +4,9 @@
 
 #include "../Analysis/Rules.h"
 
-/// Degrees that fit a model, as text for messages: "dp1, dp2; sp1, sp2, sp4; tp1, tp2; pp1 to pp6".
-/// `module` is L1 with its layers outlined; it is not changed. Null, with a diagnostic, on failure.
+/// Degrees that split a model evenly, as text for messages: "dp 1, 2; sp 1, 37; tp 1, 2; pp 1 to
+/// 6". `module` is L1 with its layers outlined; it is not changed. Null, with a diagnostic, on
+/// failure.
 const char *shardPlanFittingDegrees(MlirOperation module, ShardArena *arena);
 
 #endif // SHARD_PLAN_PLAN_H

@@ -1,7 +1,7 @@
 //===- PlanPass.c - Choose mesh, argument shardings and stages ----*- C -*-===//
 // Reads: L1 with its layers outlined; user's spmd.sharding and spmd.dims on arguments. Writes:
 // shard.grid, spmd.sharding / spmd.view / spmd.dims on the entry's arguments, spmd.stage on its
-// ops. Fails: degrees that do not fit, with those that do.
+// ops. Fails: degrees with nothing to split or too many stages, with those that divide.
 //===----------------------------------------------------------------------===//
 
 #include "../Core/Pass.h"
@@ -26,7 +26,7 @@ static const ShardOption optionTable[] = {
 };
 
 //===----------------------------------------------------------------------===//
-// Degrees that fit
+// Degrees that divide
 //===----------------------------------------------------------------------===//
 
 static int64_t batchSize(const ShardModel *model) {
@@ -70,9 +70,9 @@ static const char *describeFits(const ShardModel *model, ShardArena *arena) {
     for (int32_t c = 0; c < model->rules->nClasses; ++c)
       divides |= model->weightBytes[c] && model->rules->classSizes[c] % d == 0;
     const char *message;
-    int32_t whole[1];
     ShardArena *scratch = shardArenaCreate();
-    if (divides && shardPlanTensor(model, d, scratch, &message, whole, 1))
+    ShardTensorPlan *plan = divides ? shardPlanTensor(model, d, scratch, &message) : NULL;
+    if (plan && !plan->uneven)
       text = shardArenaFormat(arena, "%s, %" PRId64, text, d);
     shardArenaDestroy(scratch);
   }
@@ -91,7 +91,7 @@ const char *shardPlanFittingDegrees(MlirOperation module, ShardArena *arena) {
 }
 
 static MlirLogicalResult misfit(ShardPassRun *run, const ShardModel *model, const char *message) {
-  return shardEmitError(model->rules->functions[model->entry].func, "%s; degrees that fit: %s",
+  return shardEmitError(model->rules->functions[model->entry].func, "%s; degrees that divide: %s",
                         message, describeFits(model, run->arena));
 }
 
@@ -227,24 +227,16 @@ static MlirLogicalResult checkDegrees(ShardPassRun *run, const ShardModel *model
                   "ep needs the expert-parallel planner, which is not part of this version");
   if (degrees->mb > 1)
     return misfit(run, model, "mb needs a microbatch schedule, which is not part of this version");
-  if (batch % degrees->dp)
-    return misfit(run, model,
-                  shardArenaFormat(run->arena, "dp%" PRId64 " does not fit: the batch is %" PRId64,
-                                   degrees->dp, batch));
   bool any;
-  if (!sequenceFits(model, degrees->sp, &any) || (degrees->sp > 1 && !any)) {
-    if (!any)
-      return misfit(run, model,
-                    shardArenaFormat(
-                        run->arena, "sp%" PRId64 " does not fit: no input has a sequence dimension",
-                        degrees->sp));
-    for (int32_t c = 0; c < model->rules->nClasses; ++c)
-      if (model->sequence[c] && model->rules->classSizes[c] % degrees->sp)
-        return misfit(run, model,
-                      shardArenaFormat(run->arena,
-                                       "sp%" PRId64 " does not fit: the sequence is %" PRId64,
-                                       degrees->sp, model->rules->classSizes[c]));
-  }
+  if (degrees->sp > 1 && (sequenceFits(model, degrees->sp, &any), !any))
+    return misfit(run, model,
+                  shardArenaFormat(run->arena,
+                                   "sp%" PRId64 " does not fit: no input has a sequence dimension",
+                                   degrees->sp));
+  if (degrees->dp > 1 && batch == 1)
+    return misfit(
+        run, model,
+        shardArenaFormat(run->arena, "dp%" PRId64 " does not fit: the batch is 1", degrees->dp));
   if (degrees->pp > units->nUnits)
     return misfit(
         run, model,
@@ -261,7 +253,7 @@ static MlirLogicalResult runPlan(ShardPassRun *run) {
   const char *message;
   if (!options->degrees[0] || strcmp(options->degrees, "auto") == 0) {
     const char *fits = shardPlanFittingDegrees(run->op, run->arena);
-    return fits ? shardEmitError(run->op, "no degrees are given; those that fit this model: %s",
+    return fits ? shardEmitError(run->op, "no degrees are given; those that divide this model: %s",
                                  fits)
                 : mlirLogicalResultFailure();
   }
@@ -275,22 +267,9 @@ static MlirLogicalResult runPlan(ShardPassRun *run) {
   ShardUnits *units = shardModelFindUnits(model, run->arena);
   if (mlirLogicalResultIsFailure(checkDegrees(run, model, &degrees, units)))
     return mlirLogicalResultFailure();
-  enum { MAX_WHOLE = 16 };
-  int32_t whole[MAX_WHOLE];
-  ShardTensorPlan *tensor =
-      shardPlanTensor(model, degrees.tp, run->arena, &message, whole, MAX_WHOLE);
+  ShardTensorPlan *tensor = shardPlanTensor(model, degrees.tp, run->arena, &message);
   if (!tensor)
     return misfit(run, model, message);
-  for (int32_t i = 0; whole[i] >= 0; ++i) {
-    bool said = false; // embedding and head have one vocabulary
-    for (int32_t k = 0; k < i; ++k)
-      said |= model->rules->classSizes[whole[k]] == model->rules->classSizes[whole[i]];
-    if (!said)
-      shardEmitRemark(model->rules->functions[model->entry].func,
-                      "a vocabulary of %" PRId64 " does not divide by tp%" PRId64
-                      " and stays whole",
-                      model->rules->classSizes[whole[i]], degrees.tp);
-  }
   int32_t firstTensor;
   ShardMesh mesh = makeMesh(&degrees, tensor, run->arena, &firstTensor);
   if (mlirLogicalResultIsFailure(writeArguments(run, model, &mesh, tensor, firstTensor)))

@@ -2,9 +2,10 @@
 // Classes of weight dimensions are tried in order of the bytes that splitting them saves; one is
 // taken if, with those taken before, each layer still communicates as an expert's would: only sums
 // of the hidden state, or of something smaller that a norm needs, and never a weight. A class that
-// is smaller than the degree is split over its gcd and the next minor dimension takes the rest
+// is smaller than the degree is split over a part of it and the next minor dimension takes the rest
 // (grouped heads: key/value heads over tp.0, the query heads of a group over tp.1, keys and values
-// replicated there).
+// replicated there). What does not divide is split unevenly, so that the most loaded rank has
+// least.
 //===----------------------------------------------------------------------===//
 
 #include "Model.h"
@@ -125,6 +126,7 @@ static int8_t *seedArguments(const Search *s, const ShardTensorPlan *plan, int32
 typedef struct Evaluation {
   int32_t entryReductions; // sums outside layers
   int64_t splitBytes;      // of weights, that a rank need not hold: what the plan is for
+  int64_t flops;           // of the contractions of the most loaded rank
   uint8_t *gathered;       // [entry arguments] weights that would have to be gathered
 } Evaluation;
 
@@ -182,6 +184,44 @@ static void countSplits(const ShardModel *model, const ShardAxisSolution *soluti
   }
 }
 
+static int64_t ceilDivide(int64_t a, int64_t b) { return a / b + (a % b != 0); }
+
+/// `parts[function][flat factor]` times the ranks over which a solution splits the factor.
+static void multiplyParts(const ShardRules *rules, const ShardAxisSolution *solution, int64_t size,
+                          int64_t *const *parts) {
+  uint8_t *seen = SHARD_ARENA_ARRAY(rules->arena, uint8_t, rules->nFunctions);
+  for (int32_t i = 0; i < solution->nInstances; ++i) {
+    const ShardInstance *instance = solution->instances[i];
+    if (seen[instance->function]++)
+      continue; // another signature of the same function costs about the same
+    const ShardFunctionInfo *info = &rules->functions[instance->function];
+    int64_t at = 0;
+    for (int32_t o = 0; o < info->nOps; at += info->ops[o++].nFactors)
+      if (instance->choices[o] >= 0)
+        parts[instance->function][at + instance->choices[o]] *= size;
+  }
+}
+
+/// Flops of the contractions of a rank whose shards are all filled.
+static int64_t localFlops(const ShardRules *rules, int32_t entry, int64_t *const *parts) {
+  int64_t total = 0;
+  int64_t *calls = SHARD_ARENA_ARRAY(rules->arena, int64_t, rules->nFunctions);
+  calls[entry] = 1;
+  for (int32_t f = rules->nFunctions - 1; f >= 0; --f) { // callers before callees
+    int64_t at = 0;
+    for (int32_t o = 0; o < rules->functions[f].nOps; ++o) {
+      const ShardOpRule *rule = &rules->functions[f].ops[o];
+      if (rule->form == SHARD_OP_CALL)
+        calls[rule->callee] += calls[f];
+      int64_t flops = rule->contraction ? rule->flops : 0;
+      for (int32_t k = 0; k < rule->nFactors; ++k, ++at)
+        flops = flops / rule->factors[k].size * ceilDivide(rule->factors[k].size, parts[f][at]);
+      total += calls[f] * flops;
+    }
+  }
+  return total;
+}
+
 static bool evaluatePlan(Search *s, const ShardTensorPlan *plan, Evaluation *out) {
   const ShardModel *model = s->model;
   const ShardFunctionInfo *entry = &model->rules->functions[model->entry];
@@ -190,8 +230,15 @@ static bool evaluatePlan(Search *s, const ShardTensorPlan *plan, Evaluation *out
   const ShardRules *rules = model->rules;
   EdgeCheck check = {.model = model, .gathered = out->gathered, .legal = true};
   SplitCount **splits = SHARD_ARENA_ARRAY(s->arena, SplitCount *, model->rules->nFunctions);
-  for (int32_t f = 0; f < model->rules->nFunctions; ++f)
+  int64_t **split = SHARD_ARENA_ARRAY(s->arena, int64_t *, model->rules->nFunctions);
+  for (int32_t f = 0; f < model->rules->nFunctions; ++f) {
     splits[f] = SHARD_ARENA_ARRAY(s->arena, SplitCount, model->rules->functions[f].nOps);
+    int32_t total;
+    shardFactorOffsets(rules, f, s->arena, &total);
+    split[f] = SHARD_ARENA_ARRAY(s->arena, int64_t, total ? total : 1);
+    for (int32_t k = 0; k < total; ++k)
+      split[f][k] = 1;
+  }
   int64_t *parts = SHARD_ARENA_ARRAY(s->arena, int64_t, entry->nArguments ? entry->nArguments : 1);
   for (int32_t a = 0; a < entry->nArguments; ++a)
     parts[a] = 1;
@@ -222,9 +269,10 @@ static bool evaluatePlan(Search *s, const ShardTensorPlan *plan, Evaluation *out
                                 .entryArguments = seeds,
                                 .weight = model->weight};
     // The first guess is usually legal; the search decides about the others.
+    ShardAxisSolution *solution = NULL;
     for (int32_t attempt = 0; attempt < 2; ++attempt) {
       problem.search = attempt > 0;
-      ShardAxisSolution *solution = shardAxisSolve(&problem, s->arena);
+      solution = shardAxisSolve(&problem, s->arena);
       check.legal = !solution->entry->cost.forbidden && !solution->entry->cost.repeated;
       check.entryReductions = 0;
       memset(out->gathered, 0, (size_t)entry->nArguments);
@@ -233,6 +281,7 @@ static bool evaluatePlan(Search *s, const ShardTensorPlan *plan, Evaluation *out
       if (check.legal)
         break;
     }
+    multiplyParts(rules, solution, plan->sizes[axis], split);
     if (check.entryReductions > out->entryReductions)
       out->entryReductions = check.entryReductions;
   }
@@ -241,6 +290,7 @@ static bool evaluatePlan(Search *s, const ShardTensorPlan *plan, Evaluation *out
     for (int32_t o = 0; o < rules->functions[f].nOps; ++o)
       if (splits[f][o].total && splits[f][o].total != plan->nSubAxes)
         check.legal = false;
+  out->flops = localFlops(rules, model->entry, split);
   return check.legal;
 }
 
@@ -300,21 +350,6 @@ static bool cutAt(const Search *s, ShardTensorPlan *plan, int64_t product, int32
   }
   *outBoundary = plan->nSubAxes;
   return before == product;
-}
-
-static int64_t gcd64(int64_t a, int64_t b) {
-  while (b) {
-    int64_t rest = a % b;
-    a = b, b = rest;
-  }
-  return a;
-}
-
-static int64_t smallestFactor(int64_t n) {
-  for (int64_t p = 2; p * p <= n; ++p)
-    if (n % p == 0)
-      return p;
-  return n;
 }
 
 /// Is the class an index into a table (vocabulary), or kept with the sequence in a result?
@@ -394,70 +429,6 @@ static bool usedInLayer(const ShardModel *model, int32_t argument) {
   return false;
 }
 
-/// Is every weight with an atom of the class split by the whole degree on another atom? Then that
-/// the class does not divide takes nothing away: three query heads to each of two key/value heads,
-/// on two.
-static bool splitElsewhere(const Search *s, int32_t klass) {
-  const ShardModel *model = s->model;
-  const ShardFunctionInfo *info = &model->rules->functions[model->entry];
-  for (int32_t a = 0; a < info->nArguments; ++a) {
-    if (info->arguments[a] < 0 || strcmp(model->roles[a], "weight") != 0)
-      continue;
-    const ShardValueInfo *value = &model->rules->values[info->arguments[a]];
-    bool here = false;
-    int64_t parts = 1;
-    for (int32_t i = 0; i < value->nAtoms; ++i) {
-      int32_t c = value->atoms[i].klass;
-      here |= c == klass;
-      for (int32_t axis = s->plan->begin[c]; axis < s->plan->end[c]; ++axis)
-        parts *= s->plan->sizes[axis];
-    }
-    if (here && parts != s->degree)
-      return false;
-  }
-  return true;
-}
-
-/// In how many parts a dimension of a weight can be split along an atom: its size, times the next
-/// minor atom's if that goes along (the query heads of a group).
-static int64_t mostParts(Search *s, const ShardValueInfo *value, int32_t atom) {
-  int32_t c = value->atoms[atom].klass;
-  if (atom + 1 == value->nAtoms || value->atoms[atom + 1].dim != value->atoms[atom].dim)
-    return value->atoms[atom].size;
-  int32_t minor = value->atoms[atom + 1].klass;
-  ShardTensorPlan *trial = copyPlan(s, s->plan);
-  size_t n = (size_t)s->model->rules->nClasses;
-  memset(trial->begin, 0, n);
-  memset(trial->end, 0, n);
-  trial->nSubAxes = 2;
-  trial->sizes[0] = value->atoms[atom].size, trial->sizes[1] = value->atoms[atom + 1].size;
-  trial->end[c] = trial->begin[minor] = 1, trial->end[minor] = 2;
-  Evaluation whole;
-  return c != minor && !s->model->hidden[minor] && tryPlan(s, trial, c, &whole)
-             ? trial->sizes[0] * trial->sizes[1]
-             : value->atoms[atom].size;
-}
-
-static void describeMisfit(Search *s, int32_t klass, const char **outMessage) {
-  const ShardModel *model = s->model;
-  const ShardFunctionInfo *info = &model->rules->functions[model->entry];
-  for (int32_t a = 0; a < info->nArguments; ++a) {
-    if (info->arguments[a] < 0 || strcmp(model->roles[a], "weight") != 0)
-      continue;
-    const ShardValueInfo *value = &model->rules->values[info->arguments[a]];
-    for (int32_t i = 0; i < value->nAtoms; ++i)
-      if (value->atoms[i].klass == klass) {
-        *outMessage = shardArenaFormat(
-            s->arena,
-            "tp%" PRId64 " does not fit: dimension %d of weight %d%s%s%s has %" PRId64
-            " heads or columns to split",
-            s->degree, value->atoms[i].dim, a, model->names[a][0] ? " '" : "", model->names[a],
-            model->names[a][0] ? "'" : "", mostParts(s, value, i));
-        return;
-      }
-  }
-}
-
 typedef struct Candidate {
   int32_t klass;
   int64_t bytes;
@@ -485,14 +456,146 @@ static bool userSplits(const ShardFunctionInfo *info) {
   return found;
 }
 
+/// The class of the next minor atom of the same dimension, where a weight's atom `atom` is of
+/// `klass` and that class is free to be split along with it; -1 if none.
+static int32_t minorClass(const Search *s, const ShardValueInfo *value, int32_t atom,
+                          int32_t klass) {
+  if (atom + 1 >= value->nAtoms || value->atoms[atom].klass != klass ||
+      value->atoms[atom + 1].dim != value->atoms[atom].dim)
+    return -1;
+  int32_t minor = value->atoms[atom + 1].klass;
+  bool free = minor != klass && s->plan->begin[minor] == s->plan->end[minor];
+  return free && !s->model->hidden[minor] ? minor : -1;
+}
+
+/// `plan` with the class split over the first `part` ranks and `minor` (if any) over the rest; null
+/// if the sub-axes cannot be cut there.
+static ShardTensorPlan *splitOver(const Search *s, int32_t klass, int64_t part, int32_t minor) {
+  ShardTensorPlan *trial = copyPlan(s, s->plan);
+  int32_t boundary = trial->nSubAxes;
+  if (part != s->degree && !cutAt(s, trial, part, &boundary))
+    return NULL;
+  trial->begin[klass] = 0, trial->end[klass] = (int8_t)boundary;
+  if (minor >= 0)
+    trial->begin[minor] = (int8_t)boundary, trial->end[minor] = (int8_t)trial->nSubAxes;
+  return trial;
+}
+
+/// What one rank holds of the weights, padding included.
+static int64_t localWeightBytes(const Search *s, const ShardTensorPlan *plan) {
+  const ShardModel *model = s->model;
+  const ShardFunctionInfo *info = &model->rules->functions[model->entry];
+  int64_t total = 0;
+  for (int32_t a = 0; a < info->nArguments; ++a) {
+    if (info->arguments[a] < 0 || strcmp(model->roles[a], "weight") != 0)
+      continue;
+    const ShardValueInfo *value = &model->rules->values[info->arguments[a]];
+    int64_t bytes = value->bytes;
+    for (int32_t i = 0; i < value->nAtoms; ++i) {
+      int64_t parts = 1, size = value->atoms[i].size;
+      for (int32_t axis = 0; axis < plan->nSubAxes; ++axis)
+        if (shardTensorPlanAtom(model, plan, a, axis) == i)
+          parts *= plan->sizes[axis];
+      bytes = bytes / size * ceilDivide(size, parts);
+    }
+    total += bytes;
+  }
+  return total;
+}
+
+/// A class that does not divide, split unevenly: alone over the whole degree, or over a part of it
+/// with the next minor atom of some weight over the rest (key/value heads and the query heads of
+/// each). The flops of the most loaded rank decide, then its weights, then a part that divides.
+static bool takeUnevenly(Search *s, int32_t klass, Evaluation *now) {
+  const ShardModel *model = s->model;
+  const ShardFunctionInfo *info = &model->rules->functions[model->entry];
+  int64_t size = model->rules->classSizes[klass];
+  ShardTensorPlan *best = NULL;
+  Evaluation bestValue = {0};
+  int64_t bestBytes = 0;
+  for (int32_t uneven = 0; uneven < 2; ++uneven)
+    for (int64_t part = s->degree; part >= 1; --part) {
+      if (s->degree % part || (size % part != 0) != uneven)
+        continue;
+      int32_t tried[8], nTried = 0;
+      for (int32_t a = 0; a < info->nArguments; ++a) {
+        if (info->arguments[a] < 0 || strcmp(model->roles[a], "weight") != 0)
+          continue;
+        const ShardValueInfo *value = &model->rules->values[info->arguments[a]];
+        for (int32_t k = 0; k < value->nAtoms; ++k) {
+          if (value->atoms[k].klass != klass)
+            continue;
+          int32_t minor = part == s->degree ? -1 : minorClass(s, value, k, klass);
+          bool known = part != s->degree && minor < 0;
+          for (int32_t t = 0; t < nTried; ++t)
+            known |= tried[t] == minor;
+          if (known || nTried == 8)
+            continue;
+          tried[nTried++] = minor;
+          ShardTensorPlan *trial = splitOver(s, klass, part, minor);
+          Evaluation next;
+          if (!trial || !tryPlan(s, trial, klass, &next) || next.splitBytes <= now->splitBytes)
+            continue;
+          int64_t bytes = localWeightBytes(s, trial);
+          if (best && (next.flops > bestValue.flops ||
+                       (next.flops == bestValue.flops && bytes >= bestBytes)))
+            continue;
+          best = trial, bestValue = next, bestBytes = bytes;
+        }
+      }
+    }
+  if (!best)
+    return false;
+  s->plan = best, *now = bestValue;
+  s->plan->uneven = true;
+  return true;
+}
+
+/// A class smaller than the degree: its whole here, the rest on the next minor atom of some weight,
+/// where that divides.
+static bool takeWithMinor(Search *s, int32_t klass, Evaluation *now) {
+  const ShardModel *model = s->model;
+  const ShardFunctionInfo *info = &model->rules->functions[model->entry];
+  int64_t size = model->rules->classSizes[klass];
+  if (s->degree % size)
+    return false;
+  for (int32_t a = 0; a < info->nArguments; ++a) {
+    if (info->arguments[a] < 0 || strcmp(model->roles[a], "weight") != 0)
+      continue;
+    const ShardValueInfo *value = &model->rules->values[info->arguments[a]];
+    for (int32_t k = 0; k < value->nAtoms; ++k) {
+      int32_t minor = minorClass(s, value, k, klass);
+      if (minor < 0 || model->rules->classSizes[minor] % (s->degree / size))
+        continue;
+      ShardTensorPlan *trial = splitOver(s, klass, size, minor);
+      Evaluation next;
+      if (trial && tryPlan(s, trial, klass, &next) && next.splitBytes > now->splitBytes) {
+        s->plan = trial, *now = next;
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+/// A class over the whole degree. A vocabulary adds no sum of the hidden state that is not there.
+static bool takeWhole(Search *s, int32_t klass, bool vocabulary, Evaluation *now) {
+  ShardTensorPlan *trial = splitOver(s, klass, s->degree, -1);
+  Evaluation next;
+  if (!tryPlan(s, trial, klass, &next) || next.splitBytes <= now->splitBytes)
+    return false;
+  if (vocabulary && next.entryReductions > (now->entryReductions > 1 ? now->entryReductions : 1))
+    return false;
+  s->plan = trial, *now = next;
+  return true;
+}
+
 ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardArena *arena,
-                                 const char **outMessage, int32_t *outWhole,
-                                 int32_t wholeCapacity) {
+                                 const char **outMessage) {
   const ShardRules *rules = model->rules;
   const ShardFunctionInfo *info = &rules->functions[model->entry];
   Search s = {.model = model, .arena = arena, .degree = degree};
   size_t nClasses = (size_t)(rules->nClasses ? rules->nClasses : 1);
-  int32_t nWhole = 0;
   s.plan = SHARD_ARENA_NEW(arena, ShardTensorPlan);
   s.plan->nSubAxes = 1, s.plan->sizes[0] = degree;
   s.plan->begin = SHARD_ARENA_ARRAY(arena, int8_t, nClasses);
@@ -506,11 +609,8 @@ ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardA
     s.used[f] = SHARD_ARENA_ARRAY(arena, int64_t, total ? total : 1);
   }
   *outMessage = NULL;
-  if (degree == 1) {
-    if (wholeCapacity)
-      outWhole[0] = -1;
+  if (degree == 1)
     return s.plan;
-  }
 
   // Candidates, by bytes saved, then by first appearance among the arguments.
   Candidate *candidates = SHARD_ARENA_ARRAY(arena, Candidate, nClasses);
@@ -546,85 +646,23 @@ ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardA
       candidates[j] = candidates[j - 1], candidates[j - 1] = swap;
     }
 
-  int32_t nMisfits = 0, *misfits = SHARD_ARENA_ARRAY(arena, int32_t, nClasses);
   bool any = false;
-  Evaluation now, next;
+  Evaluation now;
   evaluatePlan(&s, s.plan, &now);
   for (int32_t i = 0; i < n; ++i) {
     int32_t c = candidates[i].klass;
-    int64_t size = rules->classSizes[c];
     if (s.plan->begin[c] != s.plan->end[c])
       continue; // taken along with its major neighbour
-    if (size % degree == 0) {
-      ShardTensorPlan *trial = copyPlan(&s, s.plan);
-      trial->begin[c] = 0, trial->end[c] = (int8_t)trial->nSubAxes;
-      if (tryPlan(&s, trial, c, &next) && next.splitBytes > now.splitBytes &&
-          (!candidates[i].vocabulary ||
-           next.entryReductions <= (now.entryReductions > 1 ? now.entryReductions : 1))) {
-        s.plan = trial;
-        now = next;
-        any = true;
-      }
-      continue;
-    }
-    if (candidates[i].vocabulary) {
-      if (nWhole + 1 < wholeCapacity)
-        outWhole[nWhole++] = c;
-      continue;
-    }
-    // Smaller than the degree: the major part here, the rest on the next minor atom of some weight.
-    int64_t part = gcd64(size, degree);
-    bool taken = false;
-    for (int32_t a = 0; part > 1 && !taken && a < info->nArguments; ++a) {
-      if (info->arguments[a] < 0 || strcmp(model->roles[a], "weight") != 0)
-        continue;
-      const ShardValueInfo *value = &rules->values[info->arguments[a]];
-      for (int32_t k = 0; k + 1 < value->nAtoms && !taken; ++k) {
-        int32_t minor = value->atoms[k + 1].klass;
-        if (value->atoms[k].klass != c || value->atoms[k + 1].dim != value->atoms[k].dim ||
-            part != size || s.plan->begin[minor] != s.plan->end[minor] || model->hidden[minor] ||
-            rules->classSizes[minor] % (degree / part))
-          continue;
-        ShardTensorPlan *trial = copyPlan(&s, s.plan);
-        int32_t boundary;
-        if (!cutAt(&s, trial, part, &boundary))
-          continue;
-        trial->begin[c] = 0, trial->end[c] = (int8_t)boundary;
-        trial->begin[minor] = (int8_t)boundary, trial->end[minor] = (int8_t)trial->nSubAxes;
-        if (tryPlan(&s, trial, c, &next) && next.splitBytes > now.splitBytes)
-          s.plan = trial, now = next, taken = true, any = true;
-      }
-    }
-    if (taken)
-      continue;
-    // Would an expert split it if the degree fitted? Then the degree is refused.
-    ShardTensorPlan *trial = copyPlan(&s, s.plan);
-    int64_t prime = smallestFactor(size);
-    for (int32_t axis = 0; axis < trial->nSubAxes; ++axis)
-      trial->sizes[axis] = 1;
-    trial->sizes[0] = prime;
-    memset(trial->begin, 0, nClasses);
-    for (size_t k = 0; k < nClasses;
-         ++k) // what is split keeps its place on one axis that divides it
-      trial->end[k] = s.plan->begin[k] != s.plan->end[k] && rules->classSizes[k] % prime == 0;
-    trial->nSubAxes = 1;
-    evaluatePlan(&s, trial, &now);
-    trial->end[c] = 1;
-    if (tryPlan(&s, trial, c, &next) && next.splitBytes > now.splitBytes)
-      misfits[nMisfits++] = c;
-    evaluatePlan(&s, s.plan, &now);
-  }
-  if (wholeCapacity)
-    outWhole[nWhole] = -1;
-  for (int32_t i = 0; i < nMisfits; ++i) {
-    if (splitElsewhere(&s, misfits[i]))
-      continue;
-    describeMisfit(&s, misfits[i], outMessage);
-    return NULL;
+    if (candidates[i].vocabulary && rules->classSizes[c] % degree != 0)
+      continue; // its gather needs shards of unequal sizes in one collective
+    if (candidates[i].vocabulary || rules->classSizes[c] % degree == 0)
+      any |= takeWhole(&s, c, candidates[i].vocabulary, &now);
+    else
+      any |= takeWithMinor(&s, c, &now) || takeUnevenly(&s, c, &now);
   }
   if (!any && !userSplits(info)) {
     *outMessage = shardArenaFormat(
-        arena, "tp%" PRId64 " does not fit: no dimension of a weight divides by it", degree);
+        arena, "tp%" PRId64 " does not fit: no dimension of a weight can be split", degree);
     return NULL;
   }
   return s.plan;

@@ -8,7 +8,7 @@
 // CHECK: result 0 4x8xf32 against the unsharded program: equal
 // RUN: echo '{"version": 1, "args": {"1": {"sharding": [["dp"], []]}}}' > %t.none.json
 // RUN: not shard-opt %s --auto-shard=tp2 --annotations=%t.none.json -o %t.no 2>&1 | FileCheck %s --check-prefix=NONE
-// NONE: error: tp2 does not fit: no dimension of a weight divides by it
+// NONE: error: tp2 does not fit: no dimension of a weight can be split
 func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32> {
   %zero = arith.constant 0.0 : f32
   %empty = tensor.empty() : tensor<4x8xf32>
