@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 
 #include "Bisect.h"
-#include "Element.h"
+#include "../model/Element.h"
 #include "Execute.h"
 #include "Memory.h"
 

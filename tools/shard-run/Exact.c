@@ -6,7 +6,7 @@
 #define _GNU_SOURCE
 
 #include "Exact.h"
-#include "Element.h"
+#include "../model/Element.h"
 #include "Memory.h"
 
 #include "shard/Pipelines.h"

@@ -5,7 +5,7 @@
 #define _GNU_SOURCE
 
 #include "Execute.h"
-#include "Element.h"
+#include "../model/Element.h"
 #include "Memory.h"
 
 #include "shard/Runtime.h"

@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 
 #include "Report.h"
-#include "Element.h"
+#include "../model/Element.h"
 #include "Memory.h"
 
 #include <errno.h>

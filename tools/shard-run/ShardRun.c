@@ -1,9 +1,9 @@
 //===- ShardRun.c - Run a program on CPU ranks and compare --------*- C -*-===//
 #define _GNU_SOURCE
 
+#include "../model/Element.h"
 #include "Bisect.h"
 #include "Compile.h"
-#include "Element.h"
 #include "Exact.h"
 #include "Execute.h"
 #include "Memory.h"

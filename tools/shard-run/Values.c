@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 
 #include "Values.h"
-#include "Element.h"
+#include "../model/Element.h"
 #include "Memory.h"
 
 #include <inttypes.h>

@@ -2,8 +2,8 @@
 #ifndef SHARD_RUN_VALUES_H
 #define SHARD_RUN_VALUES_H
 
+#include "../model/Placement.h"
 #include "Initialize.h"
-#include "Placement.h"
 
 #include "../common/ArgsJson.h"
 #include "../common/Npy.h"

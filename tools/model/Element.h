@@ -1,6 +1,6 @@
 //===- Element.h - Element types on the host ----------------------*- C -*-===//
-#ifndef SHARD_RUN_ELEMENT_H
-#define SHARD_RUN_ELEMENT_H
+#ifndef SHARD_MODEL_ELEMENT_H
+#define SHARD_MODEL_ELEMENT_H
 
 #include "shard/Runtime.h"
 
@@ -25,4 +25,4 @@ void elementPoison(ShardRtElement element, void *data, size_t index);
 /// Representable numbers between two finite floats of the type; 0 when equal.
 uint64_t elementUlpDistance(ShardRtElement element, const void *a, const void *b);
 
-#endif // SHARD_RUN_ELEMENT_H
+#endif // SHARD_MODEL_ELEMENT_H

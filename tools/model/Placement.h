@@ -2,8 +2,8 @@
 // FORMATS, Shards: rank i of n holds rows [min(i c, d), min((i+1) c, d)) of a dimension d of the
 // value's view, c = ceil(d / n); i is linear over the dimension's axes, major first.
 //===----------------------------------------------------------------------===//
-#ifndef SHARD_RUN_PLACEMENT_H
-#define SHARD_RUN_PLACEMENT_H
+#ifndef SHARD_MODEL_PLACEMENT_H
+#define SHARD_MODEL_PLACEMENT_H
 
 #include "shard/Program.h"
 
@@ -42,4 +42,4 @@ bool placementEqual(const Placement *a, const Placement *b);
 typedef void (*PlacementVisitor)(void *user, size_t globalBegin, size_t localBegin, size_t count);
 void placementVisit(const Placement *placement, PlacementVisitor visit, void *user);
 
-#endif // SHARD_RUN_PLACEMENT_H
+#endif // SHARD_MODEL_PLACEMENT_H
