@@ -262,6 +262,34 @@ static void findBatch(ShardModel *model) {
   }
 }
 
+/// Marks the classes that meet themselves in one value: attention scores.
+static void markScores(const ShardRules *rules, uint8_t *marked) {
+  for (int32_t v = 0; v < rules->nValues; ++v) {
+    const ShardValueInfo *value = &rules->values[v];
+    for (int32_t a = 0; a < value->nAtoms; ++a)
+      for (int32_t b = a + 1; b < value->nAtoms; ++b)
+        if (value->atoms[a].klass == value->atoms[b].klass)
+          marked[value->atoms[a].klass] = 1;
+  }
+}
+
+/// Patches and a class token: the sequence comes about inside. The longest that scores are made of.
+static void findInnerSequence(ShardModel *model) {
+  const ShardRules *rules = model->rules;
+  uint8_t *scores = SHARD_ARENA_ARRAY(model->arena, uint8_t, rules->nClasses ? rules->nClasses : 1);
+  markScores(rules, scores);
+  for (int32_t c = 0; c < rules->nClasses; ++c) {
+    if (model->sequence[c]) {
+      model->innerSequence = -1;
+      return;
+    }
+    if (scores[c] && c != model->batchClass &&
+        (model->innerSequence < 0 ||
+         rules->classSizes[c] > rules->classSizes[model->innerSequence]))
+      model->innerSequence = c;
+  }
+}
+
 static void findSequence(ShardModel *model) {
   const ShardRules *rules = model->rules;
   for (int32_t c = 0; c < rules->nClasses; ++c)
@@ -281,13 +309,7 @@ static void findSequence(ShardModel *model) {
       if (value->atoms[a].dim < rank - 1)
         candidate[value->atoms[a].klass] = 1;
   }
-  for (int32_t v = 0; v < rules->nValues; ++v) {
-    const ShardValueInfo *value = &rules->values[v];
-    for (int32_t a = 0; a < value->nAtoms; ++a)
-      for (int32_t b = a + 1; b < value->nAtoms; ++b)
-        if (value->atoms[a].klass == value->atoms[b].klass)
-          candidate[value->atoms[a].klass] = 1;
-  }
+  markScores(rules, candidate);
   for (int32_t c = 0; c < rules->nClasses; ++c)
     model->sequence[c] = candidate[c] && c != model->batchClass && inAnInput(model, c);
 }
@@ -365,11 +387,12 @@ ShardModel *shardModelCreate(MlirOperation module, ShardArena *arena) {
   model->sequence = SHARD_ARENA_ARRAY(arena, uint8_t, nClasses);
   model->hidden = SHARD_ARENA_ARRAY(arena, uint8_t, nClasses);
   model->weightBytes = SHARD_ARENA_ARRAY(arena, int64_t, nClasses);
-  model->batchClass = model->hiddenValue = -1;
+  model->batchClass = model->hiddenValue = model->innerSequence = -1;
   markWeights(model);
   markUserDims(model);
   findBatch(model);
   findSequence(model);
+  findInnerSequence(model);
   findHidden(model);
   countWeightBytes(model);
   return model;

@@ -17,6 +17,7 @@ typedef struct ShardModel {
   uint8_t *weight;              // [values] derived from weights and constants only
   int32_t batchClass;           // -1 if none
   uint8_t *sequence;            // [classes]
+  int32_t innerSequence;        // where no input has one: the class that scores are made of, or -1
   uint8_t *hidden;      // [classes] of the state that layers hand on, batch and sequence aside
   int32_t hiddenValue;  // a value of that state, or -1
   int64_t *weightBytes; // [classes] of weights with an atom of the class, all calls together

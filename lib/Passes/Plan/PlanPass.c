@@ -34,8 +34,9 @@ static int64_t batchSize(const ShardModel *model) {
 }
 
 static bool sequenceFits(const ShardModel *model, int64_t degree, bool *outAny) {
-  bool fits = true;
-  *outAny = false;
+  bool fits =
+      model->innerSequence < 0 || model->rules->classSizes[model->innerSequence] % degree == 0;
+  *outAny = model->innerSequence >= 0;
   for (int32_t c = 0; c < model->rules->nClasses; ++c)
     if (model->sequence[c]) {
       *outAny = true;
@@ -55,7 +56,7 @@ static const char *describeFits(const ShardModel *model, ShardArena *arena) {
   bool any;
   int64_t longest = 1;
   for (int32_t c = 0; c < model->rules->nClasses; ++c)
-    if (model->sequence[c] && model->rules->classSizes[c] > longest)
+    if ((model->sequence[c] || c == model->innerSequence) && model->rules->classSizes[c] > longest)
       longest = model->rules->classSizes[c];
   for (int64_t d = 1; d <= longest && d <= 4096; ++d)
     if (sequenceFits(model, d, &any))
@@ -150,6 +151,51 @@ static void writeDims(const ShardModel *model, ShardFuncAttributes *arguments, i
                            mlirArrayAttrGet(context, rank, names));
 }
 
+/// Splits a sequence that comes about inside where it first does: on the first op, fed by an input,
+/// that runs along it. A fixed point, as a user's would be.
+static void writeInnerSequence(ShardPassRun *run, const ShardModel *model, const ShardMesh *mesh) {
+  const ShardRules *rules = model->rules;
+  const ShardFunctionInfo *info = &rules->functions[model->entry];
+  int32_t dp = shardMeshFindAxis(mesh, "dp"), sp = shardMeshFindAxis(mesh, "sp");
+  bool *fed = SHARD_ARENA_ARRAY(run->arena, bool, rules->nValues);
+  for (int32_t a = 0; a < info->nArguments; ++a)
+    if (info->arguments[a] >= 0)
+      fed[info->arguments[a]] = strcmp(model->roles[a], "weight") != 0;
+  for (int32_t o = 0; sp >= 0 && model->innerSequence >= 0 && o < info->nOps; ++o) {
+    const ShardOpRule *rule = &info->ops[o];
+    bool any = false;
+    for (int32_t p = 0; p < rule->nOperands; ++p)
+      any |= fed[rule->operands[p].value];
+    for (int32_t r = 0; r < rule->nResults; ++r)
+      fed[rule->results[r].value] = any;
+    if (!any || rule->form != SHARD_OP_COMPUTE || rule->nResults != 1)
+      continue;
+    const ShardPort *port = &rule->results[0];
+    const ShardValueInfo *value = &rules->values[port->value];
+    ShardSharding *sharding = shardShardingCreate(run->arena, value->nAtoms);
+    bool splits = false;
+    for (int32_t i = 0; i < value->nAtoms; ++i) {
+      if (dp >= 0 && value->atoms[i].klass == model->batchClass)
+        appendAxis(&sharding->atoms[i], dp);
+      bool here = !splits && value->atoms[i].klass == model->innerSequence &&
+                  port->factors[i] >= 0 &&
+                  rule->factors[port->factors[i]].kind == SHARD_FACTOR_PARALLEL;
+      if (here)
+        appendAxis(&sharding->atoms[i], sp);
+      splits |= here;
+    }
+    if (!splits)
+      continue;
+    MlirAttribute text, view, partial;
+    shardShardingToAttributes(mesh, run->context, value->type, value->nAtoms, value->atoms,
+                              sharding, &text, &view, &partial);
+    shardOpSetAttribute(rule->op, "spmd.sharding", mlirArrayAttrGet(run->context, 1, &text));
+    if (view.ptr)
+      shardOpSetAttribute(rule->op, "spmd.view", mlirArrayAttrGet(run->context, 1, &view));
+    return;
+  }
+}
+
 static MlirLogicalResult writeArguments(ShardPassRun *run, const ShardModel *model,
                                         const ShardMesh *mesh, const ShardTensorPlan *tensor,
                                         int32_t firstTensor) {
@@ -228,10 +274,11 @@ static MlirLogicalResult checkDegrees(ShardPassRun *run, const ShardModel *model
   if (degrees->mb > 1)
     return misfit(run, model, "mb needs a microbatch schedule, which is not part of this version");
   bool any;
-  if (degrees->sp > 1 && (sequenceFits(model, degrees->sp, &any), !any))
+  sequenceFits(model, degrees->sp, &any);
+  if (degrees->sp > 1 && !any)
     return misfit(run, model,
                   shardArenaFormat(run->arena,
-                                   "sp%" PRId64 " does not fit: no input has a sequence dimension",
+                                   "sp%" PRId64 " does not fit: the model has no sequence",
                                    degrees->sp));
   if (degrees->dp > 1 && batch == 1)
     return misfit(
@@ -274,6 +321,7 @@ static MlirLogicalResult runPlan(ShardPassRun *run) {
   ShardMesh mesh = makeMesh(&degrees, tensor, run->arena, &firstTensor);
   if (mlirLogicalResultIsFailure(writeArguments(run, model, &mesh, tensor, firstTensor)))
     return mlirLogicalResultFailure();
+  writeInnerSequence(run, model, &mesh);
   shardOpSetAttribute(run->op, "spmd.results", shardAttrString(run->context, options->results));
   writeStages(run, model, units, degrees.pp);
   shardMeshWrite(run->op, &mesh);
