@@ -7,7 +7,7 @@
 //   doubled     twice the devices on the last axis, or the mesh of the row's line `doubled:`
 //   odd         other extents, from the row's line `odd: FROM -> TO, ...`
 //   transposed  every tensor with its dimensions in reverse order, reshapes between transposes
-//   larger      each float argument doubled before its use, each result used by one more op
+//   larger      each float argument negated before its use, each result used by one more op
 // Exit 1 with a message when the row does not parse or says too little.
 //===----------------------------------------------------------------------===//
 #define _GNU_SOURCE
@@ -405,7 +405,8 @@ static void turnModule(MlirOperation module, MlirOperation func) {
 // Inside a larger graph
 //===----------------------------------------------------------------------===//
 
-/// value + value before `before`; floats of a result go through a sine, which no sum passes.
+/// The negative of a value before `before`; floats of a result lose their sign, which no sum
+/// passes.
 static MlirValue more(MlirOperation before, MlirValue value, bool isResult) {
   MlirType type = mlirValueGetType(value);
   bool shaped = mlirTypeIsARankedTensor(type);
@@ -415,10 +416,9 @@ static MlirValue more(MlirOperation before, MlirValue value, bool isResult) {
   MlirValue operands[] = {value, value};
   MlirLocation location = mlirOperationGetLocation(before);
   MlirBlock block = mlirOperationGetBlock(before);
-  const char *name = !isFloat ? "arith.addi" : isResult ? "math.sin" : "arith.addf";
-  return mlirOperationGetResult(create(block, before, location, name, type,
-                                       isResult && isFloat ? 1 : 2, operands, 0, NULL, NULL),
-                                0);
+  const char *name = !isFloat ? "arith.addi" : isResult ? "math.absf" : "arith.negf";
+  return mlirOperationGetResult(
+      create(block, before, location, name, type, isFloat ? 1 : 2, operands, 0, NULL, NULL), 0);
 }
 
 static void enlarge(MlirOperation func) {

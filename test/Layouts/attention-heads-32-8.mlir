@@ -3,7 +3,7 @@
 // least: 2*(n-1)/n * 2*256*1024*4
 // how: all-reduce of the output
 // xla: 3584
-// odd: 256 -> 255
+// odd: written out in attention-heads-32-8.odd.mlir
 func.func @main(%x: tensor<2x256x1024xf32> {spmd.sharding = [[], [], []]},
                 %wq: tensor<1024x1024xf32> {spmd.sharding = [[], ["tp"]]},
                 %wk: tensor<1024x256xf32> {spmd.sharding = [[], ["tp"]]},

@@ -164,15 +164,40 @@ static MlirBlock bodyOf(MlirOperation op) {
 
 /// Ops that hand elements on unchanged, by dialect: shapes, order and type may change.
 static bool movesData(MlirOperation op) {
-  static const char *const names[] = {
-      "linalg.transpose",      "linalg.broadcast",    "linalg.copy",      "tensor.cast",
-      "tensor.collapse_shape", "tensor.expand_shape", "tensor.reshape",   "tensor.extract_slice",
-      "tensor.insert_slice",   "tensor.concat",       "tensor.pad",       "arith.extf",
-      "arith.truncf",          "arith.extsi",         "arith.extui",      "arith.trunci",
-      "arith.index_cast",      "arith.index_castui",  "shard.all_gather", "shard.all_slice",
-      "shard.all_to_all",      "shard.shift",         "shard.recv",       "shard.broadcast",
-      "tosa.reshape",          "tosa.transpose",      "tosa.cast",        "tosa.slice",
-      "tosa.concat",           "tosa.tile",           "tosa.reverse",     "tosa.identity"};
+  static const char *const names[] = {"linalg.transpose",
+                                      "linalg.broadcast",
+                                      "linalg.copy",
+                                      "tensor.cast",
+                                      "tensor.collapse_shape",
+                                      "tensor.expand_shape",
+                                      "tensor.reshape",
+                                      "tensor.extract_slice",
+                                      "tensor.insert_slice",
+                                      "tensor.concat",
+                                      "tensor.pad",
+                                      "arith.extf",
+                                      "arith.truncf",
+                                      "arith.extsi",
+                                      "arith.extui",
+                                      "arith.trunci",
+                                      "arith.index_cast",
+                                      "arith.index_castui",
+                                      "shard.all_gather",
+                                      "shard.all_slice",
+                                      "shard.all_to_all",
+                                      "shard.shift",
+                                      "shard.recv",
+                                      "shard.broadcast",
+                                      "tosa.reshape",
+                                      "tosa.transpose",
+                                      "tosa.cast",
+                                      "tosa.slice",
+                                      "tosa.concat",
+                                      "tosa.tile",
+                                      "tosa.reverse",
+                                      "tosa.identity",
+                                      "arith.negf",
+                                      "math.absf"}; // as large as before
   for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i)
     if (nameIs(op, names[i]))
       return true;

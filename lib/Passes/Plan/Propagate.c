@@ -220,6 +220,7 @@ static MlirLogicalResult solveAxes(Propagation *p, bool wholeResults, bool *outA
                                 .entryResults = wanted,
                                 .pinned = pinsAlong(p, axis),
                                 .weight = model->weight,
+                                .gatherWeights = true,
                                 .search = true};
     ShardAxisSolution *solution = shardAxisSolve(&problem, p->arena);
     if (specialise(p, solution)) {

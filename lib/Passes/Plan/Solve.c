@@ -194,10 +194,14 @@ static int64_t reshardBytes(const ShardValueInfo *value, int64_t n, int8_t from,
   return to < 0 ? part : localBytes(value, part, n, to);
 }
 
-static void addEdgeCost(const Solver *s, int32_t value, int8_t from, int8_t to, ShardCost *cost) {
+/// A weight may be gathered (if at all) for an op whose other operands stay split: then it is the
+/// smaller one that moves. For an op that every rank does in full it may not: that would take back
+/// what splitting it saved.
+static void addEdgeCost(const Solver *s, int32_t value, int8_t from, int8_t to, int8_t choice,
+                        ShardCost *cost) {
   if (from == to || from == SHARD_STATE_WHOLE)
     return;
-  if (s->problem->weight[value])
+  if (s->problem->weight[value] && !(s->problem->gatherWeights && choice >= 0))
     cost->forbidden += s->rules->values[value].bytes;
   cost->bytes += reshardBytes(&s->rules->values[value], s->problem->size, from, to);
   ++cost->count;
@@ -280,7 +284,7 @@ static ShardCost optionCost(const Solver *s, const Frame *frame, int32_t op, int
     int8_t from = frame->instance->states[value - frame->table->first];
     int8_t to =
         demandUnder(s->rules, frame->table->first, frame->instance->states, rule, choice, p);
-    addEdgeCost(s, value, from, to, &cost);
+    addEdgeCost(s, value, from, to, choice, &cost);
   }
   if (choice >= 0 && rule->factors[choice].kind != SHARD_FACTOR_PARALLEL)
     for (int32_t r = 0; r < rule->nResults; ++r)
@@ -488,7 +492,7 @@ static bool raiseOp(const Solver *s, Frame *frame, int32_t op) {
                       !splittable(s, frame->function, op, next)))
     return false;
   ShardCost before = {0}, after = {0};
-  addEdgeCost(s, value, state, target, &before);
+  addEdgeCost(s, value, state, target, choice, &before);
   for (int32_t p = 0; p < rule->nOperands; ++p) {
     int32_t v = rule->operands[p].value;
     int8_t from = instance->states[v - first];
@@ -498,7 +502,7 @@ static bool raiseOp(const Solver *s, Frame *frame, int32_t op) {
     for (int32_t q = 0; q < p; ++q)
       seen |= rule->operands[q].value == v;
     if (!seen)
-      addEdgeCost(s, v, from, demandUnder(s->rules, first, instance->states, rule, next, p),
+      addEdgeCost(s, v, from, demandUnder(s->rules, first, instance->states, rule, next, p), next,
                   &after);
   }
   int order = shardCostCompare(&after, &before);
@@ -533,7 +537,8 @@ static bool raiseCone(const Solver *s, Frame *frame, int32_t op) {
   if (commonDemand(s, frame, value - first) != SHARD_STATE_WHOLE)
     return false;
   ShardCost best = {0};
-  addEdgeCost(s, value, instance->states[value - first], SHARD_STATE_WHOLE, &best);
+  addEdgeCost(s, value, instance->states[value - first], SHARD_STATE_WHOLE, SHARD_CHOICE_NONE,
+              &best);
   cone[0] = op;
   for (;;) {
     int32_t frontier[MAX_FRONTIER], nFrontier = 0, next = -1;
@@ -553,7 +558,7 @@ static bool raiseCone(const Solver *s, Frame *frame, int32_t op) {
         if (state == SHARD_STATE_PARTIAL || nFrontier == MAX_FRONTIER)
           return false;
         frontier[nFrontier++] = v;
-        addEdgeCost(s, v, state, SHARD_STATE_WHOLE, &cost);
+        addEdgeCost(s, v, state, SHARD_STATE_WHOLE, SHARD_CHOICE_NONE, &cost);
         if (definition > next && canRaise(s, frame, definition))
           next = definition;
       }
@@ -589,7 +594,7 @@ static ShardCost frameCost(const Solver *s, const Frame *frame) {
       if (seen >> ((to + 2) & 63) & 1)
         continue;
       seen |= 1ull << ((to + 2) & 63);
-      addEdgeCost(s, t->first + v, from, to, &cost);
+      addEdgeCost(s, t->first + v, from, to, instance->choices[t->uses[u].op], &cost);
     }
   }
   for (int32_t o = 0; o < frame->info->nOps; ++o) {
