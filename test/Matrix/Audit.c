@@ -620,10 +620,13 @@ static void listCells(void) {
   static const char *const degrees[] = {"tp1", "tp2", "tp4",     "tp8",     "dp2",        "sp2",
                                         "pp2", "pp3", "tp2,sp2", "tp2,pp2", "dp2,tp2,pp2"};
   static const char *const files[] = {"model.linalg.mlir", "model.tosa.mlir",
-                                      "embedded.linalg.mlir"};
+                                      "embedded.linalg.mlir", "raw.linalg.generic.mlir",
+                                      "raw.tosa.mlir"};
   for (int m = 0; m < nModels; ++m)
-    for (int f = 0; f < 3; ++f) {
-      if (f == 2 && !models[m].embedded)
+    for (int f = 0; f < 5; ++f) {
+      const bool present[] = {true, true, models[m].embedded, models[m].rawLinalg,
+                              models[m].rawTosa};
+      if (!present[f])
         continue;
       for (size_t d = 0; d < sizeof(degrees) / sizeof(degrees[0]); ++d) {
         Degrees parsed;
@@ -649,6 +652,7 @@ static MlirContext createContext(void) {
   mlirContextAppendDialectRegistry(context, registry);
   mlirDialectRegistryDestroy(registry);
   mlirContextLoadAllAvailableDialects(context);
+  mlirContextSetAllowUnregisteredDialects(context, true); // tm_tensor in originals
   return context;
 }
 

@@ -23,6 +23,8 @@ typedef struct Model {
   int64_t sumsPerLayer; // residual sums that split blocks feed
   bool mixesRows;   // capacity routing: an op mixes tokens; under dp and sp bytes are only printed
   bool embedded;    // embedded.linalg.mlir is there
+  bool rawLinalg;   // raw.linalg.generic.mlir is there
+  bool rawTosa;     // raw.tosa.mlir is there
   bool unevenFused; // one weight for queries, keys and values with fewer keys than queries: no view
                     // cuts it evenly, so that every rank may hold it whole
 } Model;

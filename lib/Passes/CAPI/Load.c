@@ -37,6 +37,7 @@ typedef struct ParseState {
   MlirLocation location; // of the error to be said again
   const char *message;   // null: none
   bool failed;           // an error passed through or was taken
+  bool isTmTensor;       // it is an op of tm_tensor, in generic form
 } ParseState;
 
 typedef struct TextBuffer {
@@ -102,6 +103,7 @@ static const char *explainUnknownDialect(ParseState *state, MlirLocation locatio
                         mlirLocationFileLineColRangeGetStartColumn(location));
     if (op.length)
       dialect = shardDialectOfOp(op);
+    state->isTmTensor = mlirStringRefEqual(dialect, mlirStringRefCreateFromCString("tm_tensor"));
   } else if (strstr(message, "created with unregistered dialect")) {
     dialect = nameAfter(message, strstr(message, "!\"") ? "!\"" : "#\"");
   }
@@ -138,6 +140,14 @@ static bool isBlank(MlirStringRef text) {
   return true;
 }
 
+static MlirModule parseOnce(MlirContext context, MlirStringRef name, ParseState *state) {
+  MlirDiagnosticHandlerID id =
+      mlirContextAttachDiagnosticHandler(context, takeParseDiagnostic, state, NULL);
+  MlirModule module = shardParseNamed(context, state->text, name);
+  mlirContextDetachDiagnosticHandler(context, id);
+  return module;
+}
+
 MlirModule shardModuleParse(MlirContext context, MlirStringRef text, const char *name) {
   MlirStringRef nameRef = mlirStringRefCreateFromCString(name);
   MlirLocation start = mlirLocationFileLineColGet(context, nameRef, 1, 1);
@@ -146,10 +156,13 @@ MlirModule shardModuleParse(MlirContext context, MlirStringRef text, const char 
     return (MlirModule){NULL};
   }
   ParseState state = {.text = text, .arena = shardArenaCreate()};
-  MlirDiagnosticHandlerID id =
-      mlirContextAttachDiagnosticHandler(context, takeParseDiagnostic, &state, NULL);
-  MlirModule module = shardParseNamed(context, text, nameRef);
-  mlirContextDetachDiagnosticHandler(context, id);
+  MlirModule module = parseOnce(context, nameRef, &state);
+  if (mlirModuleIsNull(module) && state.isTmTensor) {
+    // MLIR does not know the dialect, but import does; it refuses what other ops there may be.
+    mlirContextSetAllowUnregisteredDialects(context, true);
+    state = (ParseState){.text = text, .arena = state.arena};
+    module = parseOnce(context, nameRef, &state);
+  }
   if (mlirModuleIsNull(module) && state.message)
     shardEmitErrorAt(state.location, "%s", state.message);
   else if (mlirModuleIsNull(module) && !state.failed)

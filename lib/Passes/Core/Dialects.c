@@ -20,9 +20,9 @@ static const struct {
     {"mpmd", "export without Shardy's mpmd; the compiler cuts the stages itself"},
     {"torch", FROM_TORCH},
     {"torch_c", FROM_TORCH},
-    {"tm_tensor",
-     "export with torch-mlir's OutputType.TOSA, or to OutputType.LINALG_ON_TENSORS with "
-     "a decomposition_table that spells out sort, top-k, scan or scatter"},
+    {"tm_tensor", "print it in generic form (torch-mlir-opt --mlir-print-op-generic), of which "
+                  "scan, sort, topk, "
+                  "scatter and attention are read, or export with torch-mlir's OutputType.TOSA"},
     {"onnx", "import it with torch-mlir-import-onnx and lower it to linalg on tensors"},
     {"tf", "lower it first with tf-opt --tf-to-tosa-pipeline"},
     {"tfl", "lower it first with tf-opt --tfl-to-tosa-pipeline"},

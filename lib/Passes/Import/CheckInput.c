@@ -72,6 +72,7 @@ static const char *const tosaOps[] = {
     "reverse",
     "rfft2d",
     "rsqrt",
+    "scatter",
     "select",
     "sigmoid",
     "sin",
@@ -108,8 +109,9 @@ static MlirLogicalResult checkOpName(void *user, MlirOperation op) {
   (void)user;
   MlirStringRef name = shardOpGetName(op), dialect = shardDialectOfOp(name);
   if (!isOneOf(dialect, dialects, COUNT(dialects)))
-    return isOneOf(name, singleOps, COUNT(singleOps)) ? mlirLogicalResultSuccess()
-                                                      : refuse(op, name, dialect);
+    return isOneOf(name, singleOps, COUNT(singleOps)) || shardImportKnowsTmTensor(op)
+               ? mlirLogicalResultSuccess()
+               : refuse(op, name, dialect);
   if (dialect.length == 4 && memcmp(dialect.data, "tosa", 4) == 0) {
     MlirStringRef rest = mlirStringRefCreate(name.data + 5, name.length - 5);
     if (!isOneOf(rest, tosaOps, COUNT(tosaOps)))

@@ -1,5 +1,6 @@
 //===- Import.c - Framework exports to one normal form ------------*- C -*-===//
-// Reads: func, linalg, tensor, arith, math, tosa, scf, cf.assert, shard.grid/sharding/shard.
+// Reads: func, linalg, tensor, arith, math, tosa, scf, cf.assert, shard.grid/sharding/shard, and
+// tm_tensor in generic form.
 // Writes: L1. One public function and the private ones that it calls, on static tensors, without
 // TOSA; on its arguments `spmd.arg`, `spmd.name`, `spmd.role`, and `spmd.value` where one was a
 // constant. Fails: on any other op or type, on no or two public functions, on dynamic dimensions.
@@ -216,6 +217,8 @@ static MlirLogicalResult runImport(ShardPassRun *run) {
   eraseUnreachable(&import);
   if (mlirLogicalResultIsFailure(shardImportSetDims(&import, options->dims)) ||
       mlirLogicalResultIsFailure(shardImportCheckTypes(&import)))
+    return mlirLogicalResultFailure();
+  if (mlirLogicalResultIsFailure(shardImportTmTensor(&import)))
     return mlirLogicalResultFailure();
   if (shardImportHasTosa(&import) && mlirLogicalResultIsFailure(shardImportTosa(&import)))
     return mlirLogicalResultFailure();

@@ -1,9 +1,11 @@
 //===- ImportTosa.c - TOSA to linalg, tensor and arith ------------*- C -*-===//
 // Upstream's passes do the work. Rewritten before them is what they spell in a way that hides how
 // the dimensions go together: concat (as a chain of insert_slice) and tile (as a loop nest of twice
-// the rank).
+// the rank); and scatter, which upstream does not lower.
 //===----------------------------------------------------------------------===//
 #include "ImportParts.h"
+
+#include "../Core/Insert.h"
 
 #include "mlir-c/AffineExpr.h"
 #include "mlir-c/BuiltinTypes.h"
@@ -75,6 +77,28 @@ static void rewriteTile(MlirOperation op, ShardArena *arena) {
   replaceBy(op, mlirOperationGetResult(generic, 0));
 }
 
+static void buildScatter(void *user, const ShardInsert *at, const MlirValue *arguments,
+                         MlirValue *yielded) {
+  (void)user;
+  MlirValue place =
+      shardInsertIntegerCast(at, shardInsertLoopIndex(at, 1), mlirValueGetType(arguments[1]));
+  MlirValue hit = shardInsertCompare(at, 0, arguments[1], place);
+  yielded[0] = shardInsertSelect(at, hit, arguments[0], arguments[2]);
+}
+
+/// values_out[n, indices[n, w], c] = input[n, w, c]: each element takes the input that names it.
+static void rewriteScatter(MlirOperation op) {
+  ShardInsert at = shardInsertBefore(op);
+  MlirValue operands[3] = {mlirOperationGetOperand(op, 2), mlirOperationGetOperand(op, 1),
+                           mlirOperationGetOperand(op, 0)};
+  static const int64_t input[] = {0, 3, 2}, indices[] = {0, 3}, values[] = {0, 1, 2};
+  MlirAffineMap maps[3] = {shardMapOfDims(at.context, 4, 3, input),
+                           shardMapOfDims(at.context, 4, 2, indices),
+                           shardMapOfDims(at.context, 4, 3, values)};
+  MlirOperation generic = shardInsertGeneric(&at, "pppr", 2, 1, operands, maps, buildScatter, NULL);
+  replaceBy(op, mlirOperationGetResult(generic, 0));
+}
+
 static void rewriteBlock(MlirBlock block, ShardArena *arena) {
   intptr_t n;
   MlirOperation *ops = shardBlockOps(block, arena, &n);
@@ -88,6 +112,8 @@ static void rewriteBlock(MlirBlock block, ShardArena *arena) {
                                   mlirValueGetType(mlirOperationGetResult(ops[i], 0)));
     if (shardStringIs(name, "tosa.concat"))
       rewriteConcat(ops[i], arena);
+    else if (shardStringIs(name, "tosa.scatter"))
+      rewriteScatter(ops[i]);
     else if (sameType &&
              (shardStringIs(name, "tosa.identity") || shardStringIs(name, "tosa.reshape") ||
               shardStringIs(name, "tosa.cast") || shardStringIs(name, "tosa.tile")))

@@ -27,6 +27,17 @@ func.func @tile(%a: tensor<2x1x8xf32>) -> tensor<2x4x8xf32> {
 
 // -----
 
+// Upstream has no lowering: each element takes the input whose index names it.
+// CHECK-LABEL: func.func @scatter(
+// CHECK:         linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+// CHECK:         arith.cmpi eq
+func.func @scatter(%v: tensor<2x8x4xf32>, %i: tensor<2x3xi32>, %x: tensor<2x3x4xf32>) -> tensor<2x8x4xf32> {
+  %0 = tosa.scatter %v, %i, %x : (tensor<2x8x4xf32>, tensor<2x3xi32>, tensor<2x3x4xf32>) -> tensor<2x8x4xf32>
+  return %0 : tensor<2x8x4xf32>
+}
+
+// -----
+
 // Any other tile is upstream's.
 // CHECK-LABEL: func.func @tile_more(
 // CHECK:         linalg.generic
