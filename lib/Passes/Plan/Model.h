@@ -46,6 +46,10 @@ ShardUnits *shardModelFindUnits(const ShardModel *model, ShardArena *arena);
 void shardPartitionUnits(int32_t nUnits, const int64_t *costs, int32_t nStages, int32_t *outStage,
                          ShardArena *arena);
 
+/// Does the class count experts: a batch dimension of a product of weights with activations, or the
+/// rows of weights that are gathered for a contraction? That is what expert parallelism splits.
+bool shardModelCountsExperts(const ShardModel *model, int32_t klass);
+
 /// How the weights' axis is cut: class c is split over sub-axes [begin[c], end[c]) of nSubAxes.
 typedef struct ShardTensorPlan {
   int32_t nSubAxes;

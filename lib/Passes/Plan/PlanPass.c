@@ -201,6 +201,7 @@ static MlirLogicalResult writeArguments(ShardPassRun *run, const ShardModel *mod
                                         int32_t firstTensor) {
   const ShardFunctionInfo *info = &model->rules->functions[model->entry];
   int32_t dp = shardMeshFindAxis(mesh, "dp"), sp = shardMeshFindAxis(mesh, "sp");
+  int32_t ep = shardMeshFindAxis(mesh, "ep");
   ShardFuncAttributes *arguments = shardFuncAttributesRead(info->func, false, run->arena);
   for (int32_t a = 0; a < info->nArguments; ++a) {
     if (info->arguments[a] < 0)
@@ -222,6 +223,9 @@ static MlirLogicalResult writeArguments(ShardPassRun *run, const ShardModel *mod
       int32_t c = value->atoms[i].klass;
       if (!weight && dp >= 0 && c == model->batchClass)
         appendAxis(&sharding->atoms[i], dp);
+      // Outside the experts the batch is split over dp and ep together.
+      if (ep >= 0 && (weight ? shardModelCountsExperts(model, c) : c == model->batchClass))
+        appendAxis(&sharding->atoms[i], ep);
       if (!weight && sp >= 0 && model->sequence[c])
         appendAxis(&sharding->atoms[i], sp);
     }
@@ -265,12 +269,22 @@ static void writeStages(ShardPassRun *run, const ShardModel *model, const ShardU
                       mlirArrayAttrGet(run->context, (intptr_t)pp, entries));
 }
 
+static bool hasExperts(const ShardModel *model) {
+  bool any = false;
+  for (int32_t c = 0; c < model->rules->nClasses && !any; ++c)
+    any = model->weightBytes[c] && shardModelCountsExperts(model, c);
+  return any;
+}
+
 static MlirLogicalResult checkDegrees(ShardPassRun *run, const ShardModel *model,
                                       const ShardDegrees *degrees, const ShardUnits *units) {
   int64_t batch = batchSize(model);
-  if (degrees->ep > 1)
+  if (degrees->ep > 1 && !hasExperts(model))
     return misfit(run, model,
-                  "ep needs the expert-parallel planner, which is not part of this version");
+                  shardArenaFormat(run->arena,
+                                   "ep%" PRId64
+                                   " does not fit: no weight has a dimension of experts",
+                                   degrees->ep));
   if (degrees->mb > 1)
     return misfit(run, model, "mb needs a microbatch schedule, which is not part of this version");
   bool any;

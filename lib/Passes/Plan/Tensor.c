@@ -377,13 +377,35 @@ static bool isVocabulary(const ShardModel *model, int32_t klass) {
   return false;
 }
 
-/// Does the class count experts: a batch dimension of a product of weights with activations, or the
-/// rows of weights that are gathered for a contraction? That is what expert parallelism splits.
-static bool countsExperts(const ShardModel *model, int32_t klass) {
+/// Does the op read whole matrices of weights by an index of the class? A row of an embedding is
+/// none.
+static bool looksUpMatrices(const ShardModel *model, const ShardOpRule *rule, int32_t klass) {
+  const ShardRules *rules = model->rules;
+  for (int32_t p = 0; p < rule->nOperands; ++p) {
+    const ShardPort *port = &rule->operands[p];
+    const ShardValueInfo *value = &rules->values[port->value];
+    bool indexed = false;
+    int32_t nOther = 0, last = -1;
+    for (int32_t a = 0; a < value->nAtoms; ++a) {
+      const ShardFactor *factor = port->factors[a] < 0 ? NULL : &rule->factors[port->factors[a]];
+      if (factor && factor->kind == SHARD_FACTOR_GATHER)
+        indexed |= factor->klass == klass;
+      else if (value->atoms[a].dim != last)
+        ++nOther, last = value->atoms[a].dim;
+    }
+    if (indexed && nOther >= 2 && model->weight[port->value])
+      return true;
+  }
+  return false;
+}
+
+bool shardModelCountsExperts(const ShardModel *model, int32_t klass) {
   const ShardRules *rules = model->rules;
   for (int32_t f = 0; f < rules->nFunctions; ++f)
     for (int32_t o = 0; o < rules->functions[f].nOps; ++o) {
       const ShardOpRule *rule = &rules->functions[f].ops[o];
+      if (looksUpMatrices(model, rule, klass))
+        return true;
       if (!rule->contraction)
         continue;
       for (int32_t k = 0; k < rule->nFactors; ++k) {
@@ -626,7 +648,7 @@ ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardA
         int32_t c = value->atoms[i].klass;
         if (seen[c] || c == model->batchClass || model->sequence[c] || model->hidden[c])
           continue;
-        if (countsExperts(model, c)) {
+        if (shardModelCountsExperts(model, c)) {
           seen[c] = true;
           continue;
         }
