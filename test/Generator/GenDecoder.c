@@ -22,6 +22,7 @@ typedef struct Options {
   const char *family; // "llama" or "gpt"
   int64_t heads, kvHeads, headSize, width, ff, layers, batch, sequence, vocab;
   int64_t wideEvery, wideFirst; // every N-th and the first N layers have twice the ff
+  int64_t experts, top;         // 0: one feed-forward; else how many, and how many a token takes
   bool bias, parallel, qkNorm, tied, mask;
 } Options;
 
@@ -611,6 +612,53 @@ static Value repeatHeads(Generator *g, Value a) {
 }
 
 /// Softmax of q k^T / sqrt(d) + mask, times v. [b, h, s, d] each; gives [b*s, h*d].
+/// The largest of the last dimension, which goes, and where it first stands (i64).
+static Value rowMaximum(Generator *g, Value a, Value *outIndex) {
+  int rank = a.rank - 1;
+  Value lowest = fill(g, "%lowest", "f32", rank, a.shape);
+  Value zero = fill(g, "%zero_i64", "i64", rank, a.shape);
+  Value most = makeValue(g, "f32", rank, a.shape);
+  Text *t = &g->body;
+  put(t, "    %s:2 = linalg.generic {indexing_maps = [", most.name);
+  for (int i = 0; i < 3; ++i) {
+    put(t, "%saffine_map<(", i ? ", " : "");
+    putDims(t, a.rank);
+    put(t, ") -> (");
+    putDims(t, i ? rank : a.rank);
+    put(t, ")>");
+  }
+  put(t, "], iterator_types = [");
+  for (int i = 0; i < rank; ++i)
+    put(t, "\"parallel\", ");
+  put(t, "\"reduction\"]} ins(%s : ", a.name);
+  putType(t, &a);
+  put(t, ") outs(%s, %s : ", lowest.name, zero.name);
+  putType(t, &lowest);
+  put(t, ", ");
+  putType(t, &zero);
+  put(t,
+      ") {\n    ^bb0(%%a: f32, %%out: f32, %%at: i64):\n"
+      "      %%1 = linalg.index %d : index\n"
+      "      %%2 = arith.index_cast %%1 : index to i64\n"
+      "      %%3 = arith.maximumf %%a, %%out : f32\n"
+      "      %%4 = arith.cmpf ogt, %%a, %%out : f32\n"
+      "      %%5 = arith.select %%4, %%2, %%at : i64\n"
+      "      linalg.yield %%3, %%5 : f32, i64\n    } -> (",
+      rank);
+  putType(t, &lowest);
+  put(t, ", ");
+  putType(t, &zero);
+  put(t, ")\n");
+  Value index = most;
+  index.element = zero.element;
+  size_t length = strlen(most.name);
+  snprintf(most.name + length, sizeof most.name - length, "#0");
+  snprintf(index.name + length, sizeof index.name - length, "#1");
+  if (outIndex)
+    *outIndex = index;
+  return most;
+}
+
 static Value attend(Generator *g, Value q, Value k, Value v, Value mask) {
   const Options *o = &g->options;
   int64_t b = o->batch, h = o->heads, s = o->sequence, d = o->headSize;
@@ -624,35 +672,7 @@ static Value attend(Generator *g, Value q, Value k, Value v, Value mask) {
                        scores);
   Value masked = binary(g, "arith.addf", scaled, mask);
   // The row maximum comes with its index, which nothing uses.
-  Value lowest = fill(g, "%lowest", "f32", SHAPE(b, h, s));
-  Value zero = fill(g, "%zero_i64", "i64", SHAPE(b, h, s));
-  Value most = makeValue(g, "f32", SHAPE(b, h, s));
-  put(&g->body,
-      "    %s:2 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, "
-      "d3)>, "
-      "affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, "
-      "d2)>], "
-      "iterator_types = [\"parallel\", \"parallel\", \"parallel\", \"reduction\"]} ins(%s : ",
-      most.name, masked.name);
-  putType(&g->body, &masked);
-  put(&g->body, ") outs(%s, %s : ", lowest.name, zero.name);
-  putType(&g->body, &lowest);
-  put(&g->body, ", ");
-  putType(&g->body, &zero);
-  put(&g->body, ") {\n    ^bb0(%%a: f32, %%out: f32, %%at: i64):\n"
-                "      %%1 = linalg.index 3 : index\n"
-                "      %%2 = arith.index_cast %%1 : index to i64\n"
-                "      %%3 = arith.maximumf %%a, %%out : f32\n"
-                "      %%4 = arith.cmpf ogt, %%a, %%out : f32\n"
-                "      %%5 = arith.select %%4, %%2, %%at : i64\n"
-                "      linalg.yield %%3, %%5 : f32, i64\n    } -> (");
-  putType(&g->body, &lowest);
-  put(&g->body, ", ");
-  putType(&g->body, &zero);
-  put(&g->body, ")\n");
-  size_t length = strlen(most.name);
-  snprintf(most.name + length, sizeof most.name - length, "#0");
-  Value highest = reshape(g, most, "[[0], [1], [2, 3]]", SHAPE(b, h, s, 1));
+  Value highest = reshape(g, rowMaximum(g, masked, NULL), "[[0], [1], [2, 3]]", SHAPE(b, h, s, 1));
   Value power = unary(g, "      %1 = math.exp %a : f32\n      linalg.yield %1 : f32\n",
                       binary(g, "arith.subf", masked, highest));
   Value probability = binary(g, "arith.divf", power, sumLast(g, power));
@@ -687,6 +707,8 @@ typedef struct Norm {
 typedef struct Layer {
   Norm first, second;
   Linear q, k, v, fused, out, gate, up, down;
+  Linear router;
+  Value expertGate, expertUp, expertDown; // [experts, out, in]
   Value qNorm, kNorm;
 } Layer;
 
@@ -704,6 +726,16 @@ static Value applyNorm(Generator *g, const Norm *norm, Value a) {
   return isGpt(g) ? layerNorm(g, a, norm->weight, norm->bias) : rmsNorm(g, a, norm->weight);
 }
 
+/// Router and experts in place of the feed-forward.
+static void declareExperts(Generator *g, Layer *layer, const char *prefix, int64_t ff) {
+  const Options *o = &g->options;
+  layer->router = declareLinear(g, o->width, o->experts, true, false, prefix, "mlp.gate");
+  if (!isGpt(g))
+    layer->expertGate = WEIGHT(g, SHAPE(o->experts, ff, o->width), "%smlp.experts.gate", prefix);
+  layer->expertUp = WEIGHT(g, SHAPE(o->experts, ff, o->width), "%smlp.experts.up", prefix);
+  layer->expertDown = WEIGHT(g, SHAPE(o->experts, o->width, ff), "%smlp.experts.down", prefix);
+}
+
 static Layer declareLayer(Generator *g, int64_t index) {
   const Options *o = &g->options;
   Layer layer = {0};
@@ -718,21 +750,27 @@ static Layer declareLayer(Generator *g, int64_t index) {
     layer.out = declareLinear(g, inner, o->width, false, o->bias, prefix, "attn.c_proj");
     if (!o->parallel)
       layer.second = declareNorm(g, prefix, "ln_2");
-    layer.up = declareLinear(g, o->width, ff, false, o->bias, prefix, "mlp.c_fc");
-    layer.down = declareLinear(g, ff, o->width, false, o->bias, prefix, "mlp.c_proj");
+    if (!o->experts) {
+      layer.up = declareLinear(g, o->width, ff, false, o->bias, prefix, "mlp.c_fc");
+      layer.down = declareLinear(g, ff, o->width, false, o->bias, prefix, "mlp.c_proj");
+    }
   } else {
     snprintf(prefix, sizeof prefix, "model.layers.%" PRId64 ".", index);
     layer.q = declareLinear(g, o->width, inner, true, o->bias, prefix, "self_attn.q_proj");
     layer.k = declareLinear(g, o->width, kv, true, o->bias, prefix, "self_attn.k_proj");
     layer.v = declareLinear(g, o->width, kv, true, o->bias, prefix, "self_attn.v_proj");
     layer.out = declareLinear(g, inner, o->width, true, o->bias, prefix, "self_attn.o_proj");
-    layer.gate = declareLinear(g, o->width, ff, true, o->bias, prefix, "mlp.gate_proj");
-    layer.up = declareLinear(g, o->width, ff, true, o->bias, prefix, "mlp.up_proj");
-    layer.down = declareLinear(g, ff, o->width, true, o->bias, prefix, "mlp.down_proj");
+    if (!o->experts) {
+      layer.gate = declareLinear(g, o->width, ff, true, o->bias, prefix, "mlp.gate_proj");
+      layer.up = declareLinear(g, o->width, ff, true, o->bias, prefix, "mlp.up_proj");
+      layer.down = declareLinear(g, ff, o->width, true, o->bias, prefix, "mlp.down_proj");
+    }
     layer.first = declareNorm(g, prefix, "input_layernorm");
     if (!o->parallel)
       layer.second = declareNorm(g, prefix, "post_attention_layernorm");
   }
+  if (o->experts)
+    declareExperts(g, &layer, prefix, ff);
   if (o->qkNorm) {
     layer.qNorm = WEIGHT(g, SHAPE(o->headSize), "%sself_attn.q_norm.weight", prefix);
     layer.kNorm = WEIGHT(g, SHAPE(o->headSize), "%sself_attn.k_norm.weight", prefix);
@@ -766,20 +804,91 @@ static Value attention(Generator *g, const Layer *layer, Value normal, Value mas
   return applyLinear(g, &layer->out, mixed);
 }
 
+static Value swish(Generator *g, Value a) {
+  Value sigmoid = unary(g,
+                        "      %1 = arith.negf %a : f32\n      %2 = math.exp %1 : f32\n"
+                        "      %3 = arith.addf %2, %one : f32\n"
+                        "      %4 = arith.divf %one, %3 : f32\n      linalg.yield %4 : f32\n",
+                        a);
+  return binary(g, "arith.mulf", a, sigmoid);
+}
+
+/// Every expert's product: x [t, in] or [e, t, in] by weight [e, out, in] gives [e, t, out].
+static Value expertProduct(Generator *g, Value x, Value weight) {
+  int64_t tokens = x.shape[x.rank - 2];
+  Value init = fill(g, "%zero", "f32", SHAPE(weight.shape[0], tokens, weight.shape[1]));
+  Value value = makeValue(g, "f32", init.rank, init.shape);
+  Text *t = &g->body;
+  put(t,
+      "    %s = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (%sd1, d3)>, "
+      "affine_map<(d0, d1, d2, d3) -> (d0, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, "
+      "d2)>], iterator_types = [\"parallel\", \"parallel\", \"parallel\", \"reduction\"]} ins(%s, "
+      "%s : ",
+      value.name, x.rank == 3 ? "d0, " : "", x.name, weight.name);
+  putType(t, &x);
+  put(t, ", ");
+  putType(t, &weight);
+  put(t, ") outs(%s : ", init.name);
+  putType(t, &init);
+  put(t, ") {\n    ^bb0(%%a: f32, %%b: f32, %%out: f32):\n"
+         "      %%1 = arith.mulf %%a, %%b : f32\n      %%2 = arith.addf %%out, %%1 : f32\n"
+         "      linalg.yield %%2 : f32\n    } -> ");
+  putType(t, &init);
+  put(t, "\n");
+  return value;
+}
+
+/// What each token gives each expert, [t, e]: its probability for the first `top` by repeated
+/// maximum, 0 for the others.
+static Value route(Generator *g, const Layer *layer, Value flat) {
+  const Options *o = &g->options;
+  Value logits = flatten(g, applyLinear(g, &layer->router, flat));
+  Value power = unary(g, "      %1 = math.exp %a : f32\n      linalg.yield %1 : f32\n", logits);
+  Value probability = binary(g, "arith.divf", power, sumLast(g, power)), left = probability;
+  Value given = fill(g, "%zero", "f32", 2, probability.shape), ids = iota(g, o->experts);
+  for (int64_t k = 0; k < o->top; ++k) {
+    Value index;
+    rowMaximum(g, left, &index);
+    Value column = reshape(g, index, "[[0, 1]]", SHAPE(index.shape[0], 1));
+    Value chosen =
+        map(g, "i1", "      %1 = arith.cmpi eq, %a, %b : i64\n      linalg.yield %1 : i1\n", 2,
+            (Value[]){ids, column});
+    given = map(g, "f32", "      %1 = arith.select %a, %b, %c : f32\n      linalg.yield %1 : f32\n",
+                3, (Value[]){chosen, probability, given});
+    left = map(g, "f32",
+               "      %1 = arith.select %a, %lowest, %b : f32\n      linalg.yield %1 : f32\n", 2,
+               (Value[]){chosen, left});
+  }
+  return given;
+}
+
+/// Every expert computes every token; what a token gives an expert weighs its answer.
+static Value applyExperts(Generator *g, const Layer *layer, Value flat) {
+  const Options *o = &g->options;
+  Value given = route(g, layer, flat), up = expertProduct(g, flat, layer->expertUp);
+  Value inner =
+      isGpt(g) ? gelu(g, up)
+               : binary(g, "arith.mulf", swish(g, expertProduct(g, flat, layer->expertGate)), up);
+  Value answers = expertProduct(g, inner, layer->expertDown);
+  Value weights = transpose(g, given, (int[]){1, 0});
+  weights = reshape(g, weights, "[[0], [1, 2]]", SHAPE(weights.shape[0], weights.shape[1], 1));
+  Value weighed = binary(g, "arith.mulf", answers, weights);
+  Value init = fill(g, "%zero", "f32", 2, flat.shape);
+  Value sum = generic(g, 3, weighed.shape, 1, &weighed, &init, 0,
+                      "      %1 = arith.addf %a, %out : f32\n      linalg.yield %1 : f32\n");
+  return reshape(g, sum, "[[0, 1], [2]]", SHAPE(o->batch, o->sequence, o->width));
+}
+
 static Value feedForward(Generator *g, const Layer *layer, Value normal) {
   Value flat = flatten(g, normal);
+  if (g->options.experts)
+    return applyExperts(g, layer, flat);
   Value inner;
   if (isGpt(g)) {
     inner = gelu(g, applyLinear(g, &layer->up, flat));
   } else {
     Value gate = applyLinear(g, &layer->gate, flat);
-    Value sigmoid = unary(g,
-                          "      %1 = arith.negf %a : f32\n      %2 = math.exp %1 : f32\n"
-                          "      %3 = arith.addf %2, %one : f32\n"
-                          "      %4 = arith.divf %one, %3 : f32\n      linalg.yield %4 : f32\n",
-                          gate);
-    Value swish = binary(g, "arith.mulf", gate, sigmoid);
-    inner = binary(g, "arith.mulf", swish, applyLinear(g, &layer->up, flat));
+    inner = binary(g, "arith.mulf", swish(g, gate), applyLinear(g, &layer->up, flat));
   }
   return applyLinear(g, &layer->down, flatten(g, inner));
 }
@@ -897,6 +1006,7 @@ static Options randomOptions(uint64_t seed) {
   o.qkNorm = next(&state) % 4 == 0;
   o.tied = next(&state) % 2;
   o.mask = next(&state) % 4 != 0;
+  o.top = 2;
   return o;
 }
 
@@ -906,7 +1016,8 @@ static const char usage[] =
     "  --family=llama|gpt --heads=N --kv-heads=N --head-size=N --width=N --ff=N --layers=N\n"
     "  --batch=N --sequence=N --vocab=N --bias=0|1 --parallel=0|1 --qk-norm=0|1 --tied=0|1 "
     "--mask=0|1\n"
-    "  --wide-every=N   every N-th layer has twice the ff; --wide-first=N the first N\n";
+    "  --wide-every=N   every N-th layer has twice the ff; --wide-first=N the first N\n"
+    "  --experts=N      experts in place of the feed-forward; --top=N that a token takes (2)\n";
 
 static int fail(const char *format, const char *what) {
   fputs("gen-decoder: error: ", stderr);
@@ -938,6 +1049,7 @@ int main(int argc, char **argv) {
                .batch = 2,
                .sequence = 16,
                .vocab = 128,
+               .top = 2,
                .mask = true};
   const char *folder = NULL;
   for (int i = 1; i < argc; ++i) {
@@ -984,7 +1096,9 @@ int main(int argc, char **argv) {
                  {"tied", NULL, &o.tied},
                  {"mask", NULL, &o.mask},
                  {"wide-every", &o.wideEvery, NULL},
-                 {"wide-first", &o.wideFirst, NULL}};
+                 {"wide-first", &o.wideFirst, NULL},
+                 {"experts", &o.experts, NULL},
+                 {"top", &o.top, NULL}};
     bool known = length == 4 && strncmp(text + 2, "seed", 4) == 0;
     if (known)
       o = randomOptions((uint64_t)number);
@@ -1008,6 +1122,8 @@ int main(int argc, char **argv) {
   }
   if (o.heads % o.kvHeads != 0)
     return fail("the key/value heads do not divide the heads%s", "");
+  if (o.experts && o.top > o.experts)
+    return fail("a token takes more experts than there are%s", "");
   if (o.headSize % 2 != 0)
     return fail("the head size is odd%s", "");
   if (mkdir(folder, 0777) != 0 && errno != EEXIST)
