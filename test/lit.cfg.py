@@ -5,7 +5,7 @@ import lit.formats
 config.name = "shard"
 config.test_format = lit.formats.ShTest(True)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["Models", "Layouts", "Inputs"]
+config.excludes = ["Models", "Layouts", "Inputs", "programs", "refused"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.shard_build_dir, "test")
 

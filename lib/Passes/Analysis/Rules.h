@@ -117,4 +117,12 @@ ShardLocalise shardOpEntryLocalise(const ShardOpEntry *entry); // null: new resu
 const char *shardOpEntryName(intptr_t index);
 const char *shardOpEntrySummary(intptr_t index); // its factors in words, for the reference
 
+/// An op that is not taken, why, and what is instead. For import and for the reference.
+typedef struct ShardOpRefusal {
+  const char *name, *reason, *nearest;
+} ShardOpRefusal;
+const ShardOpRefusal *shardOpRefusalFind(MlirStringRef name); // null: the op is taken
+intptr_t shardOpRefusalCount(void);
+const ShardOpRefusal *shardOpRefusalGet(intptr_t index);
+
 #endif // SHARD_ANALYSIS_RULES_H

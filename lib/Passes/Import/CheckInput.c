@@ -1,6 +1,7 @@
 //===- CheckInput.c - What import refuses -------------------------*- C -*-===//
 #include "ImportParts.h"
 
+#include "../Analysis/Rules.h"
 #include "../Core/Dialects.h"
 
 #include "mlir-c/BuiltinTypes.h"
@@ -10,80 +11,6 @@
 static const char *const dialects[] = {"func", "linalg", "tensor", "arith", "math", "tosa", "scf"};
 static const char *const singleOps[] = {"cf.assert", "affine.apply", "shard.grid", "shard.sharding",
                                         "shard.shard"};
-
-// TOSA ops that upstream's passes of 22.1 lower, or that ImportTosa.c does.
-static const char *const tosaOps[] = {
-    "abs",
-    "add",
-    "apply_scale",
-    "argmax",
-    "arithmetic_right_shift",
-    "avg_pool2d",
-    "bitwise_and",
-    "bitwise_not",
-    "bitwise_or",
-    "bitwise_xor",
-    "cast",
-    "ceil",
-    "clamp",
-    "clz",
-    "concat",
-    "const",
-    "const_shape",
-    "conv2d",
-    "conv3d",
-    "cos",
-    "depthwise_conv2d",
-    "equal",
-    "erf",
-    "exp",
-    "fft2d",
-    "floor",
-    "gather",
-    "greater",
-    "greater_equal",
-    "identity",
-    "intdiv",
-    "log",
-    "logical_and",
-    "logical_left_shift",
-    "logical_not",
-    "logical_or",
-    "logical_right_shift",
-    "logical_xor",
-    "matmul",
-    "max_pool2d",
-    "maximum",
-    "minimum",
-    "mul",
-    "negate",
-    "pad",
-    "pow",
-    "reciprocal",
-    "reduce_all",
-    "reduce_any",
-    "reduce_max",
-    "reduce_min",
-    "reduce_product",
-    "reduce_sum",
-    "rescale",
-    "reshape",
-    "resize",
-    "reverse",
-    "rfft2d",
-    "rsqrt",
-    "scatter",
-    "select",
-    "sigmoid",
-    "sin",
-    "slice",
-    "sub",
-    "table",
-    "tanh",
-    "tile",
-    "transpose",
-    "yield",
-};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -95,6 +22,10 @@ static bool isOneOf(MlirStringRef text, const char *const *list, size_t n) {
 }
 
 static MlirLogicalResult refuse(MlirOperation op, MlirStringRef name, MlirStringRef dialect) {
+  const ShardOpRefusal *refusal = shardOpRefusalFind(name);
+  if (refusal)
+    return shardEmitError(op, "'%.*s' is not supported: %s; expected %s", (int)name.length,
+                          name.data, refusal->reason, refusal->nearest);
   const char *advice = shardDialectGetAdvice(dialect);
   if (advice)
     return shardEmitError(op, "'%.*s' is an op of dialect '%.*s', which is not supported; %s",
@@ -112,14 +43,8 @@ static MlirLogicalResult checkOpName(void *user, MlirOperation op) {
     return isOneOf(name, singleOps, COUNT(singleOps)) || shardImportKnowsTmTensor(op)
                ? mlirLogicalResultSuccess()
                : refuse(op, name, dialect);
-  if (dialect.length == 4 && memcmp(dialect.data, "tosa", 4) == 0) {
-    MlirStringRef rest = mlirStringRefCreate(name.data + 5, name.length - 5);
-    if (!isOneOf(rest, tosaOps, COUNT(tosaOps)))
-      return shardEmitError(op,
-                            "'%.*s' has no lowering to linalg; export with torch-mlir's "
-                            "OutputType.LINALG_ON_TENSORS, or with the op spelled out in others",
-                            (int)name.length, name.data);
-  }
+  if (shardOpRefusalFind(name))
+    return refuse(op, name, dialect);
   return mlirLogicalResultSuccess();
 }
 

@@ -218,7 +218,8 @@ static MlirLogicalResult runImport(ShardPassRun *run) {
   if (mlirLogicalResultIsFailure(shardImportSetDims(&import, options->dims)) ||
       mlirLogicalResultIsFailure(shardImportCheckTypes(&import)))
     return mlirLogicalResultFailure();
-  if (mlirLogicalResultIsFailure(shardImportTmTensor(&import)))
+  if (mlirLogicalResultIsFailure(shardImportTmTensor(&import)) ||
+      mlirLogicalResultIsFailure(shardImportExpandTensorOps(&import)))
     return mlirLogicalResultFailure();
   if (shardImportHasTosa(&import) && mlirLogicalResultIsFailure(shardImportTosa(&import)))
     return mlirLogicalResultFailure();

@@ -41,6 +41,10 @@ bool shardImportKnowsTmTensor(MlirOperation op);
 /// ImportTosa.c: TOSA to linalg, tensor and arith.
 MlirLogicalResult shardImportTosa(const ShardImport *import);
 
+/// ExpandTensorOps.c: tensor.gather, scatter, generate, reshape, dim, rank and named
+/// linalg ops that read their loop numbers, as linalg.generic and reshapes.
+MlirLogicalResult shardImportExpandTensorOps(const ShardImport *import);
+
 /// ExpandOps.c: linalg.softmax and affine.apply in terms of the others.
 MlirLogicalResult shardImportExpandOps(const ShardImport *import);
 

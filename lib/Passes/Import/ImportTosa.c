@@ -14,6 +14,7 @@
 #include "mlir-c/Transforms.h"
 
 #include <string.h>
+#include <threads.h>
 
 static void replaceBy(MlirOperation op, MlirValue value) {
   mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), value);
@@ -139,6 +140,11 @@ static MlirWalkResult eraseShapes(MlirOperation op, void *user) {
   return MlirWalkResultSkip;
 }
 
+static void ignoreText(MlirStringRef text, void *user) {
+  (void)text;
+  (void)user;
+}
+
 MlirLogicalResult shardImportTosa(const ShardImport *import) {
   for (intptr_t i = 0; i < import->nFunctions; ++i)
     rewriteBlock(shardFuncGetBody(import->functions[i]), import->arena);
@@ -147,10 +153,21 @@ MlirLogicalResult shardImportTosa(const ShardImport *import) {
   mlirPassManagerEnableVerifier(manager, false);
   MlirOpPassManager functions =
       mlirPassManagerGetNestedUnder(manager, mlirStringRefCreateFromCString("func.func"));
+  mlirOpPassManagerAddOwnedPass(functions, mlirCreateConversionTosaToSCFPass());
   mlirOpPassManagerAddOwnedPass(functions, mlirCreateConversionTosaToLinalgNamed());
   mlirOpPassManagerAddOwnedPass(functions, mlirCreateConversionTosaToLinalg());
   mlirOpPassManagerAddOwnedPass(functions, mlirCreateConversionTosaToTensorPass());
-  mlirOpPassManagerAddOwnedPass(functions, mlirCreateConversionTosaToArithPass());
+  // The option has no C entry but the text of a pipeline.
+  static once_flag once = ONCE_FLAG_INIT;
+  call_once(&once, mlirRegisterConversionTosaToArithPass);
+  if (mlirLogicalResultIsFailure(mlirOpPassManagerAddPipeline(
+          functions,
+          mlirStringRefCreateFromCString(
+              "tosa-to-arith{include-apply-rescale=true use-32-bit=true}"),
+          ignoreText, NULL))) {
+    mlirPassManagerDestroy(manager);
+    return shardEmitError(import->module, "internal error: MLIR does not know tosa-to-arith");
+  }
   // The conversions make one tensor.empty, constant and transpose for each use.
   mlirOpPassManagerAddOwnedPass(functions, mlirCreateTransformsCSE());
   MlirLogicalResult result = mlirPassManagerRunOnOp(manager, import->module);
