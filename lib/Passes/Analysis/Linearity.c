@@ -216,24 +216,30 @@ void shardRuleAnalyseBody(ShardRuleBuilder *b, const ShardOpShape *shape, ShardO
   rule->unusedInit = !initUsed;
 
   if (reduces && hasInitArguments) {
+    bool known = true;
     for (intptr_t r = 0; r < nInits; ++r) {
       MlirValue other;
       ShardCombiner found = bodyCombiner(mlirOperationGetOperand(yield, r),
                                          mlirBlockGetArgument(body, nInputs + r), &other);
+      // What another result has so far must not feed this one.
+      for (intptr_t k = 0; k < nInits && found != SHARD_COMBINER_NONE; ++k)
+        if (mentions(body, other, mlirBlockGetArgument(body, nInputs + k), 0))
+          found = SHARD_COMBINER_NONE;
       if (r == 0)
         combiner = found, folded = other, accumulator = mlirBlockGetArgument(body, nInputs);
-      else if (found != combiner)
-        combiner = SHARD_COMBINER_NONE;
-      if (found == SHARD_COMBINER_NONE)
-        combiner = SHARD_COMBINER_NONE;
+      known &= found != SHARD_COMBINER_NONE;
+      for (int32_t k = 0; k < rule->nResults; ++k)
+        if (rule->results[k].operandIndex == r)
+          rule->results[k].combiner = found;
     }
-    // The other results' accumulators must not feed this one's value.
+    if (!known)
+      combiner = SHARD_COMBINER_NONE;
     for (int32_t f = 0; f < rule->nFactors; ++f) {
       ShardFactor *factor = &rule->factors[f];
       if (factor->kind != SHARD_FACTOR_REDUCTION)
         continue;
       factor->combiner = combiner;
-      if (combiner == SHARD_COMBINER_NONE)
+      if (!known)
         factor->kind = SHARD_FACTOR_WHOLE;
     }
   }

@@ -23,7 +23,7 @@ typedef struct ShardFactor {
   int64_t size;
   int32_t klass;
   ShardFactorKind kind;
-  ShardCombiner combiner; // REDUCTION; SUM for GATHER
+  ShardCombiner combiner; // REDUCTION, of the first result; SUM for GATHER
   int32_t loop;           // linalg iteration dimension it is part of, or -1
 } ShardFactor;
 
@@ -36,6 +36,7 @@ typedef struct ShardPort {
   const int32_t
       *factors; // [values[value].nAtoms] factor of each atom; -1: on no factor (free unit)
   bool init;    // destination of a linalg op (outs)
+  ShardCombiner combiner; // of a result of a reduction: the body's for it
 } ShardPort;
 
 typedef enum ShardOpForm {
@@ -69,6 +70,14 @@ typedef struct ShardOpRule {
   int64_t flops;    // contractions: 2 x product of loop sizes
   int32_t callee;   // CALL: index into ShardRules.functions, else -1
 } ShardOpRule;
+
+/// What result `result` is partial with when `factor`, a reduction or a table's, is split.
+static inline ShardCombiner shardRuleCombiner(const ShardOpRule *rule, int32_t factor,
+                                              int32_t result) {
+  ShardCombiner own = rule->results[result].combiner;
+  bool reduction = rule->factors[factor].kind == SHARD_FACTOR_REDUCTION;
+  return reduction && own != SHARD_COMBINER_NONE ? own : rule->factors[factor].combiner;
+}
 
 typedef struct ShardValueInfo {
   MlirValue value;

@@ -412,7 +412,7 @@ static void forwardOp(Solver *s, Frame *frame, int32_t op) {
       state = atomOfFactor(rules, &rule->results[r], choice);
       if (rule->factors[choice].kind != SHARD_FACTOR_PARALLEL) {
         state = SHARD_STATE_PARTIAL;
-        instance->combiners[v] = (uint8_t)rule->factors[choice].combiner;
+        instance->combiners[v] = (uint8_t)shardRuleCombiner(rule, choice, r);
       }
     } else if (choice == SHARD_CHOICE_PASS) {
       state = SHARD_STATE_PARTIAL;

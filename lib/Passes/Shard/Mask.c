@@ -295,14 +295,14 @@ MlirLogicalResult shardMaskBody(ShardLocaliser *l) {
   if (!hasFreeBody(l->copy))
     generalise(l);
   MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(l->copy, 0));
-  if (traps.count) {
-    MlirValue valid = buildValidStep(l, body, mlirBlockGetFirstOperation(body), -1);
-    for (size_t i = 0; i < traps.count; ++i)
-      maskTrap(traps.items[i], valid);
-  }
+  MlirValue valid = {NULL};
+  if (traps.count)
+    valid = buildValidStep(l, body, mlirBlockGetFirstOperation(body), -1);
+  for (size_t i = 0; i < traps.count && !mlirValueIsNull(valid); ++i)
+    maskTrap(traps.items[i], valid);
   if (reduces) {
     MlirOperation end = mlirBlockGetTerminator(body);
-    MlirValue valid = buildValidStep(l, body, end, SHARD_FACTOR_REDUCTION);
+    valid = buildValidStep(l, body, end, SHARD_FACTOR_REDUCTION);
     intptr_t n = mlirOperationGetNumOperands(end), first = mlirBlockGetNumArguments(body) - n;
     ShardPlace place = {body, end, mlirOperationGetLocation(l->source)};
     for (intptr_t r = 0; r < n; ++r)

@@ -207,15 +207,18 @@ ShardOpPlan *shardOpPlanCreate(ShardSpmd *spmd, const ShardOpRule *rule,
       continue;
     for (int k = 0; k < plan->factors[f].count; ++k) {
       uint8_t axis = plan->factors[f].axis[k];
-      if (partial[axis] != rule->factors[f].combiner) {
-        shardEmitError(rule->op, "result is annotated as a partial %s over axis '%s', but is a %s",
-                       shardCombinerName(partial[axis]), spmd->mesh.names[axis],
-                       shardCombinerName(rule->factors[f].combiner));
-        return NULL;
-      }
       explained[axis] = true;
-      for (int32_t r = 0; r < rule->nResults; ++r)
-        plan->results[r]->partial[axis] = partial[axis];
+      for (int32_t r = 0; r < rule->nResults; ++r) {
+        ShardCombiner combiner = shardRuleCombiner(rule, f, r);
+        ShardCombiner annotated = wanted[r]->partial[axis] ? wanted[r]->partial[axis] : combiner;
+        if (annotated != combiner) {
+          shardEmitError(
+              rule->op, "result is annotated as a partial %s over axis '%s', but is a %s",
+              shardCombinerName(annotated), spmd->mesh.names[axis], shardCombinerName(combiner));
+          return NULL;
+        }
+        plan->results[r]->partial[axis] = (uint8_t)combiner;
+      }
     }
   }
   for (int a = 0; a < SHARD_MAX_AXES; ++a)
