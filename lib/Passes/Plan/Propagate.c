@@ -29,18 +29,22 @@ typedef struct Propagation {
 } Propagation;
 
 /// State of a value along one axis under a sharding.
-static int8_t stateAlong(const ShardSharding *sharding, int32_t axis) {
+static ShardState stateAlong(const ShardSharding *sharding, int32_t axis) {
   for (int32_t a = 0; a < sharding->nAtoms; ++a)
     for (int32_t k = 0; k < sharding->atoms[a].count; ++k)
       if (sharding->atoms[a].axis[k] == axis)
-        return (int8_t)a;
+        return shardStateMake(a, sharding->atoms[a].span);
   return sharding->partial[axis] ? SHARD_STATE_PARTIAL : SHARD_STATE_WHOLE;
 }
 
-static void addState(ShardSharding *sharding, int32_t axis, int8_t state, uint8_t combiner) {
+static void addState(ShardSharding *sharding, int32_t axis, ShardState state, uint8_t combiner) {
   if (state >= 0) {
-    ShardAxisList *list = &sharding->atoms[state];
+    int32_t head = shardStateHead(state), span = shardStateSpan(state);
+    ShardAxisList *list = &sharding->atoms[head];
     list->axis[list->count++] = (uint8_t)axis;
+    list->span = (uint8_t)span;
+    for (int32_t k = 1; k <= span; ++k)
+      sharding->atoms[head + k].span = SHARD_SPAN_INSIDE;
   } else if (state == SHARD_STATE_PARTIAL) {
     sharding->partial[axis] = combiner;
   }
@@ -55,13 +59,8 @@ static ShardSharding *readSharding(Propagation *p, MlirOperation holder,
       shardShardingFromAttributes(&p->mesh, location, value->type, value->nAtoms, value->atoms,
                                   sharding, view, mlirAttributeGetNull(), p->arena);
   for (int32_t i = 0; out && i < value->nAtoms; ++i)
-    if (out->atoms[i].span) {
-      shardEmitErrorAt(location,
-                       "dimension %d of %" PRId64 " cannot be split over %" PRId64
-                       " devices: the operations on it need pieces of %" PRId64,
-                       value->atoms[i].dim,
-                       mlirShapedTypeGetDimSize(value->type, value->atoms[i].dim),
-                       shardAxisListSize(&p->mesh, out->atoms[i]), value->atoms[i].size);
+    if (out->atoms[i].span != SHARD_SPAN_INSIDE && !shardStateCanBe(i, out->atoms[i].span)) {
+      shardEmitErrorAt(location, "a block of more than 31 pieces is not supported");
       return NULL;
     }
   return out;
@@ -127,15 +126,14 @@ static MlirLogicalResult readPins(Propagation *p) {
 }
 
 /// The pins along one axis, as Solve wants them; null when there are none.
-static const int8_t *const *pinsAlong(Propagation *p, int32_t axis) {
-  enum { FREE = -128 };
+static const ShardState *const *pinsAlong(Propagation *p, int32_t axis) {
   const ShardRules *rules = p->model->rules;
-  int8_t **pins = SHARD_ARENA_ARRAY(p->arena, int8_t *, rules->nFunctions);
+  ShardState **pins = SHARD_ARENA_ARRAY(p->arena, ShardState *, rules->nFunctions);
   bool any = false;
   for (int32_t f = 0; f < rules->nFunctions; ++f) {
     int32_t n = shardFunctionValueCount(rules, f);
-    pins[f] = SHARD_ARENA_ARRAY(p->arena, int8_t, n ? n : 1);
-    memset(pins[f], FREE, (size_t)n);
+    pins[f] = SHARD_ARENA_ARRAY(p->arena, ShardState, n ? n : 1);
+    shardStatesFill(pins[f], n, SHARD_STATE_FREE);
   }
   for (int32_t v = 0; v < rules->nValues; ++v)
     if (p->pinned[v]) {
@@ -143,7 +141,7 @@ static const int8_t *const *pinsAlong(Propagation *p, int32_t axis) {
       pins[f][v - shardFunctionFirstValue(rules, f)] = stateAlong(p->pinned[v], axis);
       any = true;
     }
-  return any ? (const int8_t *const *)pins : NULL;
+  return any ? (const ShardState *const *)pins : NULL;
 }
 
 /// Gives a function that is used under two signatures along an axis a clone for the second one.
@@ -181,6 +179,19 @@ static bool specialise(Propagation *p, const ShardAxisSolution *solution) {
   return false;
 }
 
+/// Writes a block that fewer atoms can say, now that all its axes are known, on those.
+static void normaliseBlocks(Propagation *p, const ShardValueInfo *value, ShardSharding *sharding) {
+  for (int32_t a = 0; a < value->nAtoms; ++a) {
+    ShardAxisList list = sharding->atoms[a];
+    if (list.span == 0 || list.span == SHARD_SPAN_INSIDE)
+      continue;
+    memset(&sharding->atoms[a], 0, (list.span + 1u) * sizeof(list));
+    shardShardingSplitDimension(&p->mesh, a, a + list.span + 1, value->atoms, list.count, list.axis,
+                                sharding);
+    a += list.span;
+  }
+}
+
 /// Solves every axis in turn. Sets `*outAgain` when a function was cloned: the rules are stale
 /// then.
 static MlirLogicalResult solveAxes(Propagation *p, bool wholeResults, bool *outAgain) {
@@ -192,11 +203,13 @@ static MlirLogicalResult solveAxes(Propagation *p, bool wholeResults, bool *outA
   for (int32_t v = 0; v < rules->nValues; ++v)
     p->shardings[v] = shardShardingCreate(p->arena, rules->values[v].nAtoms);
   int64_t **used = SHARD_ARENA_ARRAY(p->arena, int64_t *, rules->nFunctions);
+  uint8_t **blocks = SHARD_ARENA_ARRAY(p->arena, uint8_t *, rules->nFunctions);
   int32_t **offsets = SHARD_ARENA_ARRAY(p->arena, int32_t *, rules->nFunctions);
   for (int32_t f = 0; f < rules->nFunctions; ++f) {
     int32_t total;
     offsets[f] = shardFactorOffsets(rules, f, p->arena, &total);
     used[f] = SHARD_ARENA_ARRAY(p->arena, int64_t, total ? total : 1);
+    blocks[f] = SHARD_ARENA_ARRAY(p->arena, uint8_t, total ? total : 1);
     for (int32_t i = 0; i < total; ++i)
       used[f][i] = 1;
   }
@@ -204,10 +217,12 @@ static MlirLogicalResult solveAxes(Propagation *p, bool wholeResults, bool *outA
   for (int32_t axis = 0; axis < p->mesh.nAxes; ++axis) {
     if (axis == ppAxis || p->mesh.sizes[axis] == 1)
       continue;
-    int8_t *seeds = SHARD_ARENA_ARRAY(p->arena, int8_t, entry->nArguments ? entry->nArguments : 1);
+    ShardState *seeds =
+        SHARD_ARENA_ARRAY(p->arena, ShardState, entry->nArguments ? entry->nArguments : 1);
     for (int32_t a = 0; a < entry->nArguments; ++a)
       seeds[a] = p->arguments[a] ? stateAlong(p->arguments[a], axis) : SHARD_STATE_WHOLE;
-    int8_t *wanted = SHARD_ARENA_ARRAY(p->arena, int8_t, entry->nResults ? entry->nResults : 1);
+    ShardState *wanted =
+        SHARD_ARENA_ARRAY(p->arena, ShardState, entry->nResults ? entry->nResults : 1);
     for (int32_t r = 0; r < entry->nResults; ++r)
       wanted[r] = p->results[r]  ? stateAlong(p->results[r], axis)
                   : wholeResults ? SHARD_STATE_WHOLE
@@ -215,6 +230,7 @@ static MlirLogicalResult solveAxes(Propagation *p, bool wholeResults, bool *outA
     ShardAxisProblem problem = {.rules = rules,
                                 .size = p->mesh.sizes[axis],
                                 .used = used,
+                                .blocks = blocks,
                                 .entry = model->entry,
                                 .entryArguments = seeds,
                                 .entryResults = wanted,
@@ -234,12 +250,20 @@ static MlirLogicalResult solveAxes(Propagation *p, bool wholeResults, bool *outA
       int32_t n = shardFunctionValueCount(rules, instance->function);
       for (int32_t v = 0; v < n; ++v)
         addState(p->shardings[first + v], axis, instance->states[v], instance->combiners[v]);
-      for (int32_t o = 0; o < info->nOps; ++o)
-        if (instance->choices[o] >= 0)
-          used[instance->function][offsets[instance->function][o] + instance->choices[o]] *=
-              problem.size;
+      for (int32_t o = 0; o < info->nOps; ++o) {
+        if (instance->choices[o] < 0)
+          continue;
+        int32_t span = shardStateSpan(instance->choices[o]);
+        int32_t at = offsets[instance->function][o] + shardStateHead(instance->choices[o]);
+        used[instance->function][at] *= problem.size;
+        blocks[instance->function][at] = (uint8_t)span;
+        for (int32_t k = 1; k <= span; ++k)
+          blocks[instance->function][at + k] = SHARD_SPAN_INSIDE;
+      }
     }
   }
+  for (int32_t v = 0; v < rules->nValues; ++v)
+    normaliseBlocks(p, &rules->values[v], p->shardings[v]);
   return mlirLogicalResultSuccess();
 }
 

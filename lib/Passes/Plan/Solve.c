@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { FREE = -128, MAX_SEARCH = 4000000 };
+enum { FREE = SHARD_STATE_FREE, MAX_SEARCH = 4000000 };
 
 int shardCostCompare(const ShardCost *a, const ShardCost *b) {
   if (a->forbidden != b->forbidden)
@@ -81,9 +81,9 @@ typedef struct Frame {
   const FunctionTable *table;
   const ShardFunctionInfo *info;
   ShardInstance *instance;
-  const int8_t *forced;           // [nOps] a choice, or FREE
-  uint8_t *nOptions;              // [nOps] worth flipping
-  int8_t (*options)[MAX_OPTIONS]; // [nOps]
+  const ShardState *forced;           // [nOps] a choice, or FREE
+  uint8_t *nOptions;                  // [nOps] worth flipping
+  ShardState (*options)[MAX_OPTIONS]; // [nOps]
 } Frame;
 
 static void buildTable(Solver *s, int32_t function) {
@@ -112,15 +112,7 @@ static void buildTable(Solver *s, int32_t function) {
 // Demands and costs
 //===----------------------------------------------------------------------===//
 
-static int8_t atomOfFactor(const ShardRules *rules, const ShardPort *port, int32_t factor) {
-  int32_t n = rules->values[port->value].nAtoms;
-  for (int32_t a = 0; a < n; ++a)
-    if (port->factors[a] == factor)
-      return (int8_t)a;
-  return SHARD_STATE_WHOLE;
-}
-
-static uint32_t partialOperands(const ShardRules *rules, int32_t first, const int8_t *states,
+static uint32_t partialOperands(const ShardRules *rules, int32_t first, const ShardState *states,
                                 const ShardOpRule *rule) {
   (void)rules;
   uint32_t mask = 0;
@@ -130,11 +122,11 @@ static uint32_t partialOperands(const ShardRules *rules, int32_t first, const in
   return mask;
 }
 
-static int8_t demandUnder(const ShardRules *rules, int32_t first, const int8_t *states,
-                          const ShardOpRule *rule, int8_t choice, int32_t operand) {
+static ShardState demandUnder(const ShardRules *rules, int32_t first, const ShardState *states,
+                              const ShardOpRule *rule, ShardState choice, int32_t operand) {
   const ShardPort *port = &rule->operands[operand];
   if (choice >= 0) {
-    int8_t atom = atomOfFactor(rules, port, choice);
+    ShardState atom = shardStateOfChoice(rules, port, choice);
     return atom;
   }
   if (choice == SHARD_CHOICE_PASS) {
@@ -144,20 +136,20 @@ static int8_t demandUnder(const ShardRules *rules, int32_t first, const int8_t *
   return SHARD_STATE_WHOLE;
 }
 
-static int8_t returnDemand(const ShardAxisProblem *problem, const ShardInstance *instance,
-                           int32_t operand, int8_t state) {
+static ShardState returnDemand(const ShardAxisProblem *problem, const ShardInstance *instance,
+                               int32_t operand, ShardState state) {
   if (instance->function == problem->entry && problem->entryResults &&
       problem->entryResults[operand] != SHARD_STATE_AS_PRODUCED)
     return problem->entryResults[operand];
   return state == SHARD_STATE_PARTIAL ? SHARD_STATE_WHOLE : state;
 }
 
-static int8_t operandDemand(const Solver *s, const ShardInstance *instance, int32_t op,
-                            int32_t operand) {
+static ShardState operandDemand(const Solver *s, const ShardInstance *instance, int32_t op,
+                                int32_t operand) {
   const ShardRules *rules = s->rules;
   const ShardOpRule *rule = &rules->functions[instance->function].ops[op];
   int32_t first = s->tables[instance->function].first;
-  int8_t state = instance->states[rule->operands[operand].value - first];
+  ShardState state = instance->states[rule->operands[operand].value - first];
   if (rule->form == SHARD_OP_CALL) {
     int32_t callee = instance->callees[op];
     return callee < 0 ? SHARD_STATE_WHOLE
@@ -168,58 +160,60 @@ static int8_t operandDemand(const Solver *s, const ShardInstance *instance, int3
   return demandUnder(rules, first, instance->states, rule, instance->choices[op], operand);
 }
 
-int8_t shardOperandDemand(const ShardRules *rules, const ShardInstance *instance,
-                          const ShardAxisProblem *problem, const ShardOpRule *rule, int32_t op,
-                          int32_t operand) {
+ShardState shardOperandDemand(const ShardRules *rules, const ShardInstance *instance,
+                              const ShardAxisProblem *problem, const ShardOpRule *rule, int32_t op,
+                              int32_t operand) {
   int32_t first = shardFunctionFirstValue(rules, instance->function);
-  int8_t state = instance->states[rule->operands[operand].value - first];
+  ShardState state = instance->states[rule->operands[operand].value - first];
   if (rule->form == SHARD_OP_RETURN)
     return returnDemand(problem, instance, rule->operands[operand].operandIndex, state);
   return demandUnder(rules, first, instance->states, rule, instance->choices[op], operand);
 }
 
-/// Bytes of a value that one rank stores when atom `state` is split over n ranks: padding counts.
-static int64_t localBytes(const ShardValueInfo *value, int64_t bytes, int64_t n, int8_t state) {
-  int64_t size = state >= 0 ? value->atoms[state].size : 1;
-  return state < 0 ? bytes / n : size % n == 0 ? bytes / n : bytes * (size / n + 1) / size;
-}
-
-/// Bytes that one rank sends to bring a value from one state to another.
-static int64_t reshardBytes(const ShardValueInfo *value, int64_t n, int8_t from, int8_t to) {
-  if (from == to || from == SHARD_STATE_WHOLE)
-    return 0;
-  int64_t bytes = value->bytes, part = localBytes(value, bytes, n, from) * (n - 1);
-  if (from == SHARD_STATE_PARTIAL)
-    return to == SHARD_STATE_WHOLE ? 2 * part : localBytes(value, bytes, n, to) * (n - 1);
-  return to < 0 ? part : localBytes(value, part, n, to);
-}
-
 /// A weight may be gathered (if at all) for an op whose other operands stay split: then it is the
 /// smaller one that moves. For an op that every rank does in full it may not: that would take back
 /// what splitting it saved.
-static void addEdgeCost(const Solver *s, int32_t value, int8_t from, int8_t to, int8_t choice,
-                        ShardCost *cost) {
+static void addEdgeCost(const Solver *s, int32_t value, ShardState from, ShardState to,
+                        ShardState choice, ShardCost *cost) {
   if (from == to || from == SHARD_STATE_WHOLE)
     return;
   if (s->problem->weight[value] && !(s->problem->gatherWeights && choice >= 0))
     cost->forbidden += s->rules->values[value].bytes;
-  cost->bytes += reshardBytes(&s->rules->values[value], s->problem->size, from, to);
+  cost->bytes += shardStateReshardBytes(&s->rules->values[value], s->problem->size, from, to);
   ++cost->count;
 }
 
-static bool splittable(const Solver *s, int32_t function, int32_t op, int32_t factor) {
-  const ShardOpRule *rule = &s->rules->functions[function].ops[op];
-  const ShardFactor *f = &rule->factors[factor];
-  if (f->kind == SHARD_FACTOR_WHOLE || factor > INT8_MAX) // choices are int8_t; loops come first
+static const ShardFactor *choiceFactor(const ShardOpRule *rule, ShardState choice) {
+  return &rule->factors[shardStateHead(choice)];
+}
+
+/// Whether an op may be split so: by a factor, or a block of them.
+static bool splittable(const Solver *s, int32_t function, int32_t op, ShardState choice) {
+  const ShardAxisProblem *problem = s->problem;
+  const ShardFactor *f = choiceFactor(&s->rules->functions[function].ops[op], choice);
+  if (f->kind == SHARD_FACTOR_WHOLE)
     return false;
+  int32_t at = s->tables[function].offsets[op] + shardStateHead(choice);
+  int32_t span = shardStateSpan(choice);
+  // A factor that an earlier axis split is no part of a new block, nor is one of a block split
+  // alone.
+  for (int32_t k = 0; k <= span; ++k) {
+    int32_t block = problem->blocks ? problem->blocks[function][at + k] : 0;
+    if (block != (k == 0 ? span
+                  : span ? SHARD_SPAN_INSIDE
+                         : 0) &&
+        (block || problem->used[function][at + k] != 1))
+      return false;
+  }
+  if (span)
+    return true;
   // Uneven only along what the plan or the user split so: elsewhere nothing odd creeps in.
-  int64_t used = s->problem->used[function][s->tables[function].offsets[op] + factor];
-  return f->size % (used * s->problem->size) == 0 || s->uneven[f->klass];
+  return f->size % (problem->used[function][at] * problem->size) == 0 || s->uneven[f->klass];
 }
 
 /// A contraction that every rank does in full (on whole operands, or on partial sums that it passes
 /// on), though it runs along a class that is split.
-static bool repeatsWork(const Solver *s, int32_t function, int32_t op, int8_t choice) {
+static bool repeatsWork(const Solver *s, int32_t function, int32_t op, ShardState choice) {
   const ShardOpRule *rule = &s->rules->functions[function].ops[op];
   if (!rule->contraction || choice >= 0)
     return false;
@@ -233,7 +227,7 @@ static bool repeatsWork(const Solver *s, int32_t function, int32_t op, int8_t ch
 // Forward
 //===----------------------------------------------------------------------===//
 
-static ShardInstance *solveFunction(Solver *s, int32_t function, const int8_t *arguments);
+static ShardInstance *solveFunction(Solver *s, int32_t function, const ShardState *arguments);
 
 static int32_t instanceNumber(const Solver *s, const ShardInstance *instance) {
   for (int32_t i = 0; i < s->nInstances; ++i)
@@ -245,11 +239,11 @@ static int32_t instanceNumber(const Solver *s, const ShardInstance *instance) {
 static void forwardCall(Solver *s, Frame *frame, int32_t op) {
   const ShardOpRule *rule = &frame->info->ops[op];
   const ShardFunctionInfo *callee = &s->rules->functions[rule->callee];
-  int8_t *arguments =
-      SHARD_ARENA_ARRAY(s->arena, int8_t, callee->nArguments ? callee->nArguments : 1);
-  memset(arguments, SHARD_STATE_WHOLE, (size_t)callee->nArguments);
+  ShardState *arguments =
+      SHARD_ARENA_ARRAY(s->arena, ShardState, callee->nArguments ? callee->nArguments : 1);
+  shardStatesFill(arguments, callee->nArguments, SHARD_STATE_WHOLE);
   for (int32_t p = 0; p < rule->nOperands; ++p) {
-    int8_t state = frame->instance->states[rule->operands[p].value - frame->table->first];
+    ShardState state = frame->instance->states[rule->operands[p].value - frame->table->first];
     arguments[rule->operands[p].operandIndex] =
         state == SHARD_STATE_PARTIAL ? SHARD_STATE_WHOLE : state;
   }
@@ -270,25 +264,26 @@ static void forwardCall(Solver *s, Frame *frame, int32_t op) {
 }
 
 /// What the user wants an op's first result to be along this axis, or FREE.
-static int8_t pinnedState(const Solver *s, int32_t function, const ShardOpRule *rule) {
+static ShardState pinnedState(const Solver *s, int32_t function, const ShardOpRule *rule) {
   if (!s->problem->pinned || rule->nResults == 0)
     return FREE;
   return s->problem->pinned[function][rule->results[0].value - s->tables[function].first];
 }
 
-static ShardCost optionCost(const Solver *s, const Frame *frame, int32_t op, int8_t choice) {
+static ShardCost optionCost(const Solver *s, const Frame *frame, int32_t op, ShardState choice) {
   const ShardOpRule *rule = &frame->info->ops[op];
   ShardCost cost = {0};
   for (int32_t p = 0; p < rule->nOperands; ++p) {
     int32_t value = rule->operands[p].value;
-    int8_t from = frame->instance->states[value - frame->table->first];
-    int8_t to =
+    ShardState from = frame->instance->states[value - frame->table->first];
+    ShardState to =
         demandUnder(s->rules, frame->table->first, frame->instance->states, rule, choice, p);
     addEdgeCost(s, value, from, to, choice, &cost);
   }
-  if (choice >= 0 && rule->factors[choice].kind != SHARD_FACTOR_PARALLEL)
+  if (choice >= 0 && choiceFactor(rule, choice)->kind != SHARD_FACTOR_PARALLEL)
     for (int32_t r = 0; r < rule->nResults; ++r)
-      cost.bytes += reshardBytes(&s->rules->values[rule->results[r].value], s->problem->size,
+      cost.bytes +=
+          shardStateReshardBytes(&s->rules->values[rule->results[r].value], s->problem->size,
                                  SHARD_STATE_PARTIAL, SHARD_STATE_WHOLE),
           ++cost.count;
   return cost;
@@ -308,26 +303,31 @@ static void forwardOp(Solver *s, Frame *frame, int32_t op) {
     return;
   }
   // Options: the factors that operands are split on, passing partial values on, or whole.
-  int8_t *options = frame->options[op];
+  ShardState *options = frame->options[op];
   int32_t nOptions = 0;
   bool interesting = false;
   uint8_t combiner = SHARD_COMBINER_SUM;
   for (int32_t p = 0; p < rule->nOperands; ++p) {
     const ShardPort *port = &rule->operands[p];
-    int8_t state = instance->states[port->value - first];
+    ShardState state = instance->states[port->value - first];
     if (state == SHARD_STATE_PARTIAL)
       combiner = instance->combiners[port->value - first];
     if (state < 0)
       continue;
-    int32_t factor = port->factors[state];
-    if (factor < 0 || !splittable(s, frame->function, op, factor))
-      continue;
-    bool known = false;
-    for (int32_t k = 0; k < nOptions; ++k)
-      known |= options[k] == factor;
-    if (!known && nOptions < 12)
-      options[nOptions++] = (int8_t)factor;
-    interesting |= rule->factors[factor].kind != SHARD_FACTOR_PARALLEL;
+    // What the operand is split on; of a block, each of its atoms alone too.
+    int32_t head = shardStateHead(state), span = shardStateSpan(state);
+    for (int32_t alone = 0; alone <= (span ? span + 1 : 0); ++alone) {
+      ShardState choice =
+          shardChoiceOfState(rules, rule, port, alone ? (ShardState)(head + alone - 1) : state);
+      if (choice < 0 || !splittable(s, frame->function, op, choice))
+        continue;
+      bool known = false;
+      for (int32_t k = 0; k < nOptions; ++k)
+        known |= options[k] == choice;
+      if (!known && nOptions < 12)
+        options[nOptions++] = choice;
+      interesting |= choiceFactor(rule, choice)->kind != SHARD_FACTOR_PARALLEL;
+    }
   }
   interesting |= nOptions > 1;
   uint32_t partial = partialOperands(rules, first, instance->states, rule);
@@ -363,24 +363,25 @@ static void forwardOp(Solver *s, Frame *frame, int32_t op) {
 
   // A user's annotation is a fixed point: its factor, or whole (a sum may be resolved after the
   // op).
-  int8_t fixed = pinnedState(s, frame->function, rule);
+  ShardState fixed = pinnedState(s, frame->function, rule);
   if (fixed != FREE) {
     int32_t kept = 0;
-    int32_t factor = fixed >= 0 ? rule->results[0].factors[fixed] : -1;
+    ShardState factor =
+        fixed >= 0 ? shardChoiceOfState(rules, rule, &rule->results[0], fixed) : SHARD_CHOICE_NONE;
     for (int32_t k = 0; k < nOptions; ++k)
       if (fixed < 0 && options[k] != SHARD_CHOICE_PASS &&
           (options[k] == SHARD_CHOICE_NONE ||
-           rule->factors[options[k]].kind != SHARD_FACTOR_PARALLEL))
+           choiceFactor(rule, options[k])->kind != SHARD_FACTOR_PARALLEL))
         options[kept++] = options[k];
-    if (factor >= 0 && rule->factors[factor].kind == SHARD_FACTOR_PARALLEL &&
+    if (factor >= 0 && choiceFactor(rule, factor)->kind == SHARD_FACTOR_PARALLEL &&
         splittable(s, frame->function, op, factor))
-      options[kept++] = (int8_t)factor;
+      options[kept++] = factor;
     if (kept)
       nOptions = kept, passDefault = false, interesting &= kept > 1;
   }
 
-  int8_t choice = SHARD_CHOICE_NONE;
-  int8_t forced = frame->forced ? frame->forced[op] : FREE;
+  ShardState choice = SHARD_CHOICE_NONE;
+  ShardState forced = frame->forced ? frame->forced[op] : FREE;
   bool isForced = false;
   for (int32_t k = 0; k < nOptions; ++k)
     if (options[k] == forced)
@@ -407,12 +408,12 @@ static void forwardOp(Solver *s, Frame *frame, int32_t op) {
 
   for (int32_t r = 0; r < rule->nResults; ++r) {
     int32_t v = rule->results[r].value - first;
-    int8_t state = SHARD_STATE_WHOLE;
+    ShardState state = SHARD_STATE_WHOLE;
     if (choice >= 0) {
-      state = atomOfFactor(rules, &rule->results[r], choice);
-      if (rule->factors[choice].kind != SHARD_FACTOR_PARALLEL) {
+      state = shardStateOfChoice(rules, &rule->results[r], choice);
+      if (choiceFactor(rule, choice)->kind != SHARD_FACTOR_PARALLEL) {
         state = SHARD_STATE_PARTIAL;
-        instance->combiners[v] = (uint8_t)shardRuleCombiner(rule, choice, r);
+        instance->combiners[v] = (uint8_t)shardRuleCombiner(rule, shardStateHead(choice), r);
       }
     } else if (choice == SHARD_CHOICE_PASS) {
       state = SHARD_STATE_PARTIAL;
@@ -427,11 +428,11 @@ static void forwardOp(Solver *s, Frame *frame, int32_t op) {
 //===----------------------------------------------------------------------===//
 
 /// The state that every use of a value demands, or FREE when uses differ or there is none.
-static int8_t commonDemand(const Solver *s, const Frame *frame, int32_t v) {
+static ShardState commonDemand(const Solver *s, const Frame *frame, int32_t v) {
   const FunctionTable *t = frame->table;
-  int8_t common = FREE;
+  ShardState common = FREE;
   for (int32_t u = t->useStart[v]; u < t->useStart[v + 1]; ++u) {
-    int8_t demand = operandDemand(s, frame->instance, t->uses[u].op, t->uses[u].operand);
+    ShardState demand = operandDemand(s, frame->instance, t->uses[u].op, t->uses[u].operand);
     if (common != FREE && common != demand)
       return FREE;
     common = demand;
@@ -443,32 +444,33 @@ static bool sinkOp(const Solver *s, Frame *frame, int32_t op) {
   const ShardOpRule *rule = &frame->info->ops[op];
   int32_t first = frame->table->first;
   ShardInstance *instance = frame->instance;
-  int32_t factor = -1;
+  ShardState factor = SHARD_CHOICE_NONE;
   for (int32_t r = 0; r < rule->nResults; ++r) {
     int32_t v = rule->results[r].value - first;
     if (instance->states[v] != SHARD_STATE_WHOLE)
       return false;
-    int8_t demand = commonDemand(s, frame, v);
+    ShardState demand = commonDemand(s, frame, v);
     if (demand < 0)
       return false;
-    int32_t f = rule->results[r].factors[demand];
+    ShardState f = shardChoiceOfState(s->rules, rule, &rule->results[r], demand);
     if (f < 0 || (factor >= 0 && f != factor))
       return false;
     factor = f;
   }
-  if (factor < 0 || rule->factors[factor].kind != SHARD_FACTOR_PARALLEL ||
+  if (factor < 0 || choiceFactor(rule, factor)->kind != SHARD_FACTOR_PARALLEL ||
       !splittable(s, frame->function, op, factor))
     return false;
   // Whole operands are cut for nothing; a split one must not start to move.
   for (int32_t p = 0; p < rule->nOperands; ++p) {
-    int8_t state = instance->states[rule->operands[p].value - first];
-    if (state != SHARD_STATE_WHOLE && state != atomOfFactor(s->rules, &rule->operands[p], factor))
+    ShardState state = instance->states[rule->operands[p].value - first];
+    if (state != SHARD_STATE_WHOLE &&
+        state != shardStateOfChoice(s->rules, &rule->operands[p], factor))
       return false;
   }
-  instance->choices[op] = (int8_t)factor;
+  instance->choices[op] = factor;
   for (int32_t r = 0; r < rule->nResults; ++r)
     instance->states[rule->results[r].value - first] =
-        atomOfFactor(s->rules, &rule->results[r], factor);
+        shardStateOfChoice(s->rules, &rule->results[r], factor);
   return true;
 }
 
@@ -478,24 +480,26 @@ static bool raiseOp(const Solver *s, Frame *frame, int32_t op) {
   const ShardOpRule *rule = &frame->info->ops[op];
   int32_t first = frame->table->first;
   ShardInstance *instance = frame->instance;
-  int8_t choice = instance->choices[op];
+  ShardState choice = instance->choices[op];
   if (rule->nResults != 1 || rule->contraction || choice < 0 ||
-      rule->factors[choice].kind != SHARD_FACTOR_PARALLEL)
+      choiceFactor(rule, choice)->kind != SHARD_FACTOR_PARALLEL)
     return false;
   int32_t value = rule->results[0].value;
-  int8_t state = instance->states[value - first], target = commonDemand(s, frame, value - first);
+  ShardState state = instance->states[value - first],
+             target = commonDemand(s, frame, value - first);
   if (state < 0 || target == FREE || target == state || target == SHARD_STATE_PARTIAL)
     return false;
-  int8_t next =
-      target == SHARD_STATE_WHOLE ? SHARD_CHOICE_NONE : (int8_t)rule->results[0].factors[target];
-  if (target >= 0 && (next < 0 || rule->factors[next].kind != SHARD_FACTOR_PARALLEL ||
+  ShardState next = target == SHARD_STATE_WHOLE
+                        ? SHARD_CHOICE_NONE
+                        : shardChoiceOfState(s->rules, rule, &rule->results[0], target);
+  if (target >= 0 && (next < 0 || choiceFactor(rule, next)->kind != SHARD_FACTOR_PARALLEL ||
                       !splittable(s, frame->function, op, next)))
     return false;
   ShardCost before = {0}, after = {0};
   addEdgeCost(s, value, state, target, choice, &before);
   for (int32_t p = 0; p < rule->nOperands; ++p) {
     int32_t v = rule->operands[p].value;
-    int8_t from = instance->states[v - first];
+    ShardState from = instance->states[v - first];
     if (from == SHARD_STATE_PARTIAL)
       return false;
     bool seen = false;
@@ -516,9 +520,9 @@ static bool raiseOp(const Solver *s, Frame *frame, int32_t op) {
 /// Can the op be computed whole instead of split, at no cost but its own work?
 static bool canRaise(const Solver *s, const Frame *frame, int32_t op) {
   const ShardOpRule *rule = &frame->info->ops[op];
-  int8_t choice = frame->instance->choices[op];
+  ShardState choice = frame->instance->choices[op];
   return rule->nResults == 1 && !rule->contraction && choice >= 0 &&
-         rule->factors[choice].kind == SHARD_FACTOR_PARALLEL &&
+         choiceFactor(rule, choice)->kind == SHARD_FACTOR_PARALLEL &&
          pinnedState(s, frame->function, rule) == FREE &&
          frame->instance->states[rule->results[0].value - frame->table->first] >= 0;
 }
@@ -547,7 +551,7 @@ static bool raiseCone(const Solver *s, Frame *frame, int32_t op) {
       for (int32_t p = 0; p < info->ops[cone[c]].nOperands; ++p) {
         int32_t v = info->ops[cone[c]].operands[p].value;
         int32_t definition = s->rules->values[v].definition;
-        int8_t state = instance->states[v - first];
+        ShardState state = instance->states[v - first];
         bool known = state == SHARD_STATE_WHOLE;
         for (int32_t k = 0; k < nCone; ++k)
           known |= cone[k] == definition;
@@ -579,21 +583,35 @@ static bool raiseCone(const Solver *s, Frame *frame, int32_t op) {
 // One evaluation, and the search
 //===----------------------------------------------------------------------===//
 
+/// States in which a value was wanted so far.
+typedef struct SeenStates {
+  int32_t n;
+  ShardState states[16];
+} SeenStates;
+
+static bool isNewState(SeenStates *seen, ShardState state) {
+  for (int32_t i = 0; i < seen->n; ++i)
+    if (seen->states[i] == state)
+      return false;
+  if (seen->n < 16)
+    seen->states[seen->n++] = state;
+  return true;
+}
+
 static ShardCost frameCost(const Solver *s, const Frame *frame) {
   const FunctionTable *t = frame->table;
   const ShardInstance *instance = frame->instance;
   ShardCost cost = {0};
   for (int32_t v = 0; v < t->nValues; ++v) {
-    uint64_t seen = 0;
-    int8_t from = instance->states[v];
+    SeenStates seen = {0};
+    ShardState from = instance->states[v];
     const ShardValueInfo *value = &s->rules->values[t->first + v];
-    cost.memory +=
-        from >= 0 ? localBytes(value, value->bytes, s->problem->size, from) : value->bytes;
+    cost.memory += from >= 0 ? shardStateLocalBytes(value, value->bytes, s->problem->size, from)
+                             : value->bytes;
     for (int32_t u = t->useStart[v]; u < t->useStart[v + 1]; ++u) {
-      int8_t to = operandDemand(s, instance, t->uses[u].op, t->uses[u].operand);
-      if (seen >> ((to + 2) & 63) & 1)
+      ShardState to = operandDemand(s, instance, t->uses[u].op, t->uses[u].operand);
+      if (!isNewState(&seen, to))
         continue;
-      seen |= 1ull << ((to + 2) & 63);
       addEdgeCost(s, t->first + v, from, to, instance->choices[t->uses[u].op], &cost);
     }
   }
@@ -611,10 +629,10 @@ static ShardCost frameCost(const Solver *s, const Frame *frame) {
   return cost;
 }
 
-static ShardCost evaluate(Solver *s, Frame *frame, const int8_t *arguments) {
+static ShardCost evaluate(Solver *s, Frame *frame, const ShardState *arguments) {
   const ShardFunctionInfo *info = frame->info;
   ShardInstance *instance = frame->instance;
-  memset(instance->states, SHARD_STATE_WHOLE, (size_t)frame->table->nValues);
+  shardStatesFill(instance->states, frame->table->nValues, SHARD_STATE_WHOLE);
   memset(instance->combiners, 0, (size_t)frame->table->nValues);
   for (int32_t i = 0; i < info->nArguments; ++i)
     if (info->arguments[i] >= 0)
@@ -637,43 +655,47 @@ static ShardCost evaluate(Solver *s, Frame *frame, const int8_t *arguments) {
   return frameCost(s, frame);
 }
 
-static ShardInstance *newInstance(Solver *s, int32_t function, const int8_t *arguments) {
+static ShardInstance *newInstance(Solver *s, int32_t function, const ShardState *arguments) {
   const ShardFunctionInfo *info = &s->rules->functions[function];
   const FunctionTable *t = &s->tables[function];
   ShardInstance *instance = SHARD_ARENA_NEW(s->arena, ShardInstance);
-  int8_t *copy = SHARD_ARENA_ARRAY(s->arena, int8_t, info->nArguments ? info->nArguments : 1);
-  memcpy(copy, arguments, (size_t)info->nArguments);
+  ShardState *copy =
+      SHARD_ARENA_ARRAY(s->arena, ShardState, info->nArguments ? info->nArguments : 1);
+  memcpy(copy, arguments, (size_t)info->nArguments * sizeof(*copy));
   instance->function = function;
   instance->arguments = copy;
-  instance->states = SHARD_ARENA_ARRAY(s->arena, int8_t, t->nValues ? t->nValues : 1);
+  instance->states = SHARD_ARENA_ARRAY(s->arena, ShardState, t->nValues ? t->nValues : 1);
   instance->combiners = SHARD_ARENA_ARRAY(s->arena, uint8_t, t->nValues ? t->nValues : 1);
-  instance->choices = SHARD_ARENA_ARRAY(s->arena, int8_t, info->nOps);
+  instance->choices = SHARD_ARENA_ARRAY(s->arena, ShardState, info->nOps);
   instance->callees = SHARD_ARENA_ARRAY(s->arena, int32_t, info->nOps);
-  instance->results = SHARD_ARENA_ARRAY(s->arena, int8_t, info->nResults ? info->nResults : 1);
-  instance->wanted = SHARD_ARENA_ARRAY(s->arena, int8_t, info->nArguments ? info->nArguments : 1);
-  memset(instance->results, SHARD_STATE_WHOLE, (size_t)info->nResults);
-  memset(instance->wanted, FREE, (size_t)info->nArguments);
+  instance->results = SHARD_ARENA_ARRAY(s->arena, ShardState, info->nResults ? info->nResults : 1);
+  instance->wanted =
+      SHARD_ARENA_ARRAY(s->arena, ShardState, info->nArguments ? info->nArguments : 1);
+  shardStatesFill(instance->results, info->nResults, SHARD_STATE_WHOLE);
+  shardStatesFill(instance->wanted, info->nArguments, FREE);
   return instance;
 }
 
-static ShardInstance *solveFunction(Solver *s, int32_t function, const int8_t *arguments) {
+static ShardInstance *solveFunction(Solver *s, int32_t function, const ShardState *arguments) {
   const ShardFunctionInfo *info = &s->rules->functions[function];
   for (int32_t i = 0; i < s->nInstances; ++i)
     if (s->instances[i]->function == function &&
-        memcmp(s->instances[i]->arguments, arguments, (size_t)info->nArguments) == 0)
+        memcmp(s->instances[i]->arguments, arguments,
+               (size_t)info->nArguments * sizeof(*arguments)) == 0)
       return s->instances[i];
   const FunctionTable *t = &s->tables[function];
   ShardInstance *instance = newInstance(s, function, arguments);
-  int8_t *forced = SHARD_ARENA_ARRAY(s->arena, int8_t, info->nOps);
+  ShardState *forced = SHARD_ARENA_ARRAY(s->arena, ShardState, info->nOps);
   uint8_t *nOptions = SHARD_ARENA_ARRAY(s->arena, uint8_t, info->nOps);
-  memset(forced, FREE, (size_t)info->nOps);
+  shardStatesFill(forced, info->nOps, FREE);
   Frame frame = {.function = function,
                  .table = t,
                  .info = info,
                  .instance = instance,
                  .forced = forced,
                  .nOptions = nOptions,
-                 .options = shardArenaAllocateArray(s->arena, (size_t)info->nOps, MAX_OPTIONS)};
+                 .options = shardArenaAllocateArray(s->arena, (size_t)info->nOps,
+                                                    MAX_OPTIONS * sizeof(ShardState))};
   ShardCost best = evaluate(s, &frame, arguments);
   int64_t nDecisions = 0;
   for (int32_t o = 0; o < info->nOps; ++o)
@@ -694,7 +716,7 @@ static ShardInstance *solveFunction(Solver *s, int32_t function, const int8_t *a
     if (shardCostCompare(&cost, &best) < 0)
       best = cost;
     else
-      memset(forced, FREE, (size_t)info->nOps);
+      shardStatesFill(forced, info->nOps, FREE);
     best = evaluate(s, &frame, arguments);
   }
   for (int32_t round = 0; improved && round < 4; ++round) {
@@ -702,12 +724,12 @@ static ShardInstance *solveFunction(Solver *s, int32_t function, const int8_t *a
     for (int32_t o = 0; o < info->nOps; ++o) {
       if (nOptions[o] <= 1)
         continue;
-      int8_t current = instance->choices[o], saved = forced[o], bestChoice = FREE;
-      int8_t options[MAX_OPTIONS]; // an evaluation writes the frame's
+      ShardState current = instance->choices[o], saved = forced[o], bestChoice = FREE;
+      ShardState options[MAX_OPTIONS]; // an evaluation writes the frame's
       int32_t nOptionsHere = nOptions[o];
       memcpy(options, frame.options[o], sizeof(options));
       for (int32_t k = 0; k < nOptionsHere; ++k) {
-        int8_t c = options[k];
+        ShardState c = options[k];
         if (c == current)
           continue;
         forced[o] = c;
@@ -729,7 +751,7 @@ static ShardInstance *solveFunction(Solver *s, int32_t function, const int8_t *a
         operandDemand(s, instance, info->nOps - 1, p);
   for (int32_t i = 0; i < info->nArguments; ++i)
     if (info->arguments[i] >= 0) {
-      int8_t demand = commonDemand(s, &frame, info->arguments[i] - t->first);
+      ShardState demand = commonDemand(s, &frame, info->arguments[i] - t->first);
       if (demand >= SHARD_STATE_WHOLE && demand != arguments[i])
         instance->wanted[i] = demand;
     }
@@ -739,22 +761,25 @@ static ShardInstance *solveFunction(Solver *s, int32_t function, const int8_t *a
   return instance;
 }
 
+static void markUneven(Solver *s, const ShardValueInfo *value, ShardState state) {
+  for (int32_t k = 0; state >= 0 && k <= shardStateSpan(state); ++k)
+    s->uneven[value->atoms[shardStateHead(state) + k].klass] = true;
+}
+
 /// Adds the classes that annotations of results and of values inside split.
 static void markPinnedClasses(Solver *s) {
   const ShardAxisProblem *problem = s->problem;
   const ShardRules *rules = s->rules;
   for (int32_t v = 0; problem->pinned && v < rules->nValues; ++v) {
     const ShardValueInfo *value = &rules->values[v];
-    int8_t state = problem->pinned[value->function][v - s->tables[value->function].first];
-    if (state >= 0)
-      s->uneven[value->atoms[state].klass] = true;
+    ShardState state = problem->pinned[value->function][v - s->tables[value->function].first];
+    markUneven(s, value, state);
   }
   const ShardFunctionInfo *entry = &rules->functions[problem->entry];
   const ShardOpRule *ret = &entry->ops[entry->nOps - 1];
   for (int32_t p = 0; problem->entryResults && p < ret->nOperands; ++p) {
-    int8_t state = problem->entryResults[ret->operands[p].operandIndex];
-    if (state >= 0)
-      s->uneven[rules->values[ret->operands[p].value].atoms[state].klass] = true;
+    ShardState state = problem->entryResults[ret->operands[p].operandIndex];
+    markUneven(s, &rules->values[ret->operands[p].value], state);
   }
 }
 
@@ -769,8 +794,10 @@ static Solver makeSolver(const ShardAxisProblem *problem, ShardArena *arena) {
   for (int32_t a = 0; a < entry->nArguments; ++a)
     if (entry->arguments[a] >= 0 && problem->entryArguments[a] >= 0) {
       const ShardValueInfo *value = &problem->rules->values[entry->arguments[a]];
-      int32_t klass = value->atoms[problem->entryArguments[a]].klass;
-      s.seeded[klass] = s.uneven[klass] = true;
+      ShardState state = problem->entryArguments[a];
+      markUneven(&s, value, state);
+      for (int32_t k = 0; k <= shardStateSpan(state); ++k)
+        s.seeded[value->atoms[shardStateHead(state) + k].klass] = true;
     }
   for (int32_t f = 0; f < problem->rules->nFunctions; ++f)
     buildTable(&s, f);
@@ -820,20 +847,19 @@ void shardAxisVisitEdges(const ShardAxisProblem *problem, const ShardAxisSolutio
     const ShardInstance *instance = solution->instances[i];
     const FunctionTable *t = &s.tables[instance->function];
     for (int32_t v = 0; v < t->nValues; ++v) {
-      uint64_t seen = 0;
-      int8_t from = instance->states[v];
+      SeenStates seen = {0};
+      ShardState from = instance->states[v];
       for (int32_t u = t->useStart[v]; u < t->useStart[v + 1]; ++u) {
-        int8_t to = operandDemand(&s, instance, t->uses[u].op, t->uses[u].operand);
-        if (to == from || from == SHARD_STATE_WHOLE || (seen >> ((to + 2) & 63) & 1))
+        ShardState to = operandDemand(&s, instance, t->uses[u].op, t->uses[u].operand);
+        if (to == from || from == SHARD_STATE_WHOLE || !isNewState(&seen, to))
           continue;
-        seen |= 1ull << ((to + 2) & 63);
-        ShardEdge edge = {
-            .function = instance->function,
-            .value = t->first + v,
-            .from = from,
-            .to = to,
-            .combiner = (ShardCombiner)instance->combiners[v],
-            .bytes = reshardBytes(&s.rules->values[t->first + v], problem->size, from, to)};
+        ShardEdge edge = {.function = instance->function,
+                          .value = t->first + v,
+                          .from = from,
+                          .to = to,
+                          .combiner = (ShardCombiner)instance->combiners[v],
+                          .bytes = shardStateReshardBytes(&s.rules->values[t->first + v],
+                                                          problem->size, from, to)};
         visit(user, &edge);
       }
     }

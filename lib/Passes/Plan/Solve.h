@@ -9,12 +9,7 @@
 #ifndef SHARD_PLAN_SOLVE_H
 #define SHARD_PLAN_SOLVE_H
 
-#include "../Analysis/Rules.h"
-
-/// State of a value along one axis: an atom's number, or one of these.
-enum { SHARD_STATE_WHOLE = -1, SHARD_STATE_PARTIAL = -2, SHARD_STATE_AS_PRODUCED = -3 };
-/// Choice of an op along one axis: a factor's number, or one of these.
-enum { SHARD_CHOICE_NONE = -1, SHARD_CHOICE_PASS = -2 };
+#include "States.h"
 
 /// What moves, in the order in which it counts.
 typedef struct ShardCost {
@@ -29,29 +24,31 @@ int shardCostCompare(const ShardCost *a, const ShardCost *b);
 /// A function with the states of its arguments.
 typedef struct ShardInstance {
   int32_t function;
-  const int8_t *arguments; // [nArguments]
-  int8_t *states;          // [values of the function] state in which each is produced
-  uint8_t *combiners;      // [values of the function] of a partial state
-  int8_t *choices;         // [nOps]
-  int32_t *callees;        // [nOps] instance of a call, else -1
-  int8_t *results;         // [nResults] states handed to the caller
-  int8_t *wanted; // [nArguments] what all uses want of an argument that is something else; -128
+  const ShardState *arguments; // [nArguments]
+  ShardState *states;          // [values of the function] state in which each is produced
+  uint8_t *combiners;          // [values of the function] of a partial state
+  ShardState *choices;         // [nOps]
+  int32_t *callees;            // [nOps] instance of a call, else -1
+  ShardState *results;         // [nResults] states handed to the caller
+  ShardState
+      *wanted;    // [nArguments] what all uses want of an argument that is something else, or FREE
   ShardCost cost; // of one call, callees included
 } ShardInstance;
 
 typedef struct ShardAxisProblem {
   const ShardRules *rules;
-  int64_t size;   // ranks along the axis
-  int64_t **used; // [function][flat factor] product of earlier axes' sizes
-  const int8_t *const
-      *pinned; // [function][its values] states that ops must produce (user); -128 free; null: none
-  int32_t entry;                // function
-  const int8_t *entryArguments; // [nArguments] states
-  const int8_t *entryResults; // [nResults] wanted states (AS_PRODUCED: partial resolved); null: all
-                              // as produced
-  bool search;                // flip choices to lower the cost, not only the first guess
-  const uint8_t *weight;      // [values] derived from weights only: never gathered by a caller
-  bool gatherWeights;         // by an op whose other operands stay split they may be gathered
+  int64_t size;     // ranks along the axis
+  int64_t **used;   // [function][flat factor] product of earlier axes' sizes
+  uint8_t **blocks; // [function][flat factor] span in a block that earlier axes split, or null
+  const ShardState *const
+      *pinned;   // [function][its values] states that ops must produce (user), or FREE; null: none
+  int32_t entry; // function
+  const ShardState *entryArguments; // [nArguments] states
+  const ShardState *entryResults; // [nResults] wanted states (AS_PRODUCED: partial resolved); null:
+                                  // all as produced
+  bool search;           // flip choices to lower the cost, not only the first guess
+  const uint8_t *weight; // [values] derived from weights only: never gathered by a caller
+  bool gatherWeights;    // by an op whose other operands stay split they may be gathered
 } ShardAxisProblem;
 
 typedef struct ShardAxisSolution {
@@ -70,14 +67,14 @@ int32_t *shardFactorOffsets(const ShardRules *rules, int32_t function, ShardAren
                             int32_t *outTotal);
 
 /// The state an op needs of an operand under a choice.
-int8_t shardOperandDemand(const ShardRules *rules, const ShardInstance *instance,
-                          const ShardAxisProblem *problem, const ShardOpRule *rule, int32_t op,
-                          int32_t operand);
+ShardState shardOperandDemand(const ShardRules *rules, const ShardInstance *instance,
+                              const ShardAxisProblem *problem, const ShardOpRule *rule, int32_t op,
+                              int32_t operand);
 
 /// One collective that a solution causes.
 typedef struct ShardEdge {
   int32_t function, value;
-  int8_t from, to;
+  ShardState from, to;
   ShardCombiner combiner;
   int64_t bytes; // one call
 } ShardEdge;

@@ -25,7 +25,7 @@ typedef struct Search {
   int64_t degree;
   ShardTensorPlan *plan;
   int64_t **used;
-  const int8_t *const *pinned;
+  const ShardState *const *pinned;
 } Search;
 
 typedef struct EdgeCheck {
@@ -115,11 +115,11 @@ int32_t shardTensorPlanAtom(const ShardModel *model, const ShardTensorPlan *plan
   return -1;
 }
 
-static int8_t *seedArguments(const Search *s, const ShardTensorPlan *plan, int32_t subAxis) {
+static ShardState *seedArguments(const Search *s, const ShardTensorPlan *plan, int32_t subAxis) {
   int32_t n = s->model->nArguments;
-  int8_t *seeds = SHARD_ARENA_ARRAY(s->arena, int8_t, n ? n : 1);
+  ShardState *seeds = SHARD_ARENA_ARRAY(s->arena, ShardState, n ? n : 1);
   for (int32_t a = 0; a < n; ++a)
-    seeds[a] = (int8_t)shardTensorPlanAtom(s->model, plan, a, subAxis); // -1: whole
+    seeds[a] = (ShardState)shardTensorPlanAtom(s->model, plan, a, subAxis); // -1: whole
   return seeds;
 }
 
@@ -254,7 +254,7 @@ static bool evaluatePlan(Search *s, const ShardTensorPlan *plan, Evaluation *out
           s->used[f][at++] = used;
         }
     }
-    const int8_t *seeds = seedArguments(s, plan, axis);
+    const ShardState *seeds = seedArguments(s, plan, axis);
     for (int32_t a = 0; a < entry->nArguments; ++a)
       if (seeds[a] >= 0) {
         int64_t left = rules->values[entry->arguments[a]].bytes / parts[a];
