@@ -50,17 +50,19 @@ SHARD_EXPORTED const char *shardModuleGetStage(MlirOperation module);
 //===----------------------------------------------------------------------===//
 
 typedef struct ShardPipelineOptions {
-  size_t structBytes;      // sizeof(ShardPipelineOptions)
-  const char *degrees;     // "tp8,pp16"; null: the module goes on from where it was stopped
-  const char *function;    // function to shard; null: the one public function
-  const char *argsFile;    // an args.json with names and roles; null: none
-  const char *annotations; // a file of annotations; null: none
-  const char *dims;        // extents of dynamic dimensions, "ARG:D=N,ARG:D=N"; null: none
-  bool splitResults;       // leave results split over the devices
-  bool lower;              // go on to the LLVM dialect (shard/Emit.h takes it from there)
-  const char *mcpu;        // for `lower`: as in shard/Emit.h; null: this machine
-  const char *stopAfter;   // argument of the pass to stop after; null: the end
-  bool verifyEach;         // verify after every pass, not only at the end
+  size_t structBytes;         // sizeof(ShardPipelineOptions)
+  const char *degrees;        // "tp8,pp16"; null: the module goes on from where it was stopped
+  const char *function;       // function to shard; null: the one public function
+  const char *argsFile;       // an args.json with names and roles; null: none
+  const char *annotations;    // a file of annotations; null: none
+  const char *dims;           // extents of dynamic dimensions, "ARG:D=N,ARG:D=N"; null: none
+  bool splitResults;          // leave results split over the devices
+  bool noImplicitReplication; // refuse an op that has no dimension rule
+  const char *rules;          // a file of dimension rules for ops of the user; null: none
+  bool lower;                 // go on to the LLVM dialect (shard/Emit.h takes it from there)
+  const char *mcpu;           // for `lower`: as in shard/Emit.h; null: this machine
+  const char *stopAfter;      // argument of the pass to stop after; null: the end
+  bool verifyEach;            // verify after every pass, not only at the end
   /// Asked before every pass; true stops the run with an error. Null: never.
   bool (*cancelled)(void *userData);
   /// Told before pass `index` of `count`, its argument in `pass`. Null: nobody.

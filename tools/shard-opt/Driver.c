@@ -348,6 +348,8 @@ static bool run(Driver *driver) {
     pipeline.annotations = options->annotations;
     pipeline.dims = options->dims;
     pipeline.splitResults = options->splitResults;
+    pipeline.rules = options->rules;
+    pipeline.noImplicitReplication = options->noImplicitReplication;
     pipeline.lower = options->emit != SHARD_OPT_EMIT_MLIR;
     pipeline.mcpu = options->mcpu;
     pipeline.stopAfter = options->stopAfter;

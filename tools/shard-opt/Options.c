@@ -27,6 +27,8 @@ typedef enum OptionId {
   ID_ANNOTATIONS,
   ID_RESULTS,
   ID_DIM,
+  ID_RULES,
+  ID_NO_REPLICATION,
   ID_STOP_AFTER,
   ID_EMIT,
   ID_MCPU,
@@ -65,6 +67,10 @@ static const struct {
                     "Results on every device, or left split (default: whole)", false},
     [ID_DIM] = {"dim", OPTION_TEXT_LIST, NULL, "ARG:D=N",
                 "Extent N for dynamic dimension D of argument ARG; repeatable", false},
+    [ID_RULES] = {"rules", OPTION_TEXT, NULL, "FILE", "Dimension rules of ops of your own", false},
+    [ID_NO_REPLICATION] = {"no-implicit-replication", OPTION_FLAG, NULL, NULL,
+                           "Refuse an op without a dimension rule: its operands would be whole",
+                           false},
     [ID_STOP_AFTER] = {"stop-after", OPTION_TEXT, NULL, "PASS",
                        "Stop after a pass; shard-opt OUTPUT then goes on from there", true},
     [ID_EMIT] = {"emit", OPTION_TEXT, "Output", "mlir|llvm|object|shared",
@@ -187,6 +193,10 @@ static bool setValue(ShardOptOptions *options, int id, const char *value) {
       return fail("'--results' is given twice");
     options->resultsGiven = true;
     return true;
+  case ID_RULES:
+    return setOnce(name, &options->rules, value);
+  case ID_NO_REPLICATION:
+    return options->noImplicitReplication = true;
   case ID_DIM:
     return appendDim(options, value);
   case ID_EMIT:

@@ -18,10 +18,11 @@ typedef struct ShardOptOptions {
   const char *output; // "-" by default
   bool outputGiven;
   const char *degrees; // null: no --auto-shard; "auto" when it has no value
-  const char *function, *args, *annotations, *dumpAnnotations, *extractWeights;
+  const char *function, *args, *annotations, *rules, *dumpAnnotations, *extractWeights;
   const char *stopAfter, *mcpu;
   char *dims; // all of --dim, separated by commas; owned
-  bool splitResults, resultsGiven, quiet, debugInfo, bytecode, verifyEach, oneThread;
+  bool noImplicitReplication, splitResults, resultsGiven, quiet, debugInfo, bytecode, verifyEach,
+      oneThread;
   ShardOptEmit emit;
   bool emitGiven;
   int64_t stage; // -1: all

@@ -31,7 +31,10 @@ static int runMlirOpt(const ShardOptOptions *options, char **argv, ShardInputFil
       !addPart(&sharding, "args", options->args) ||
       !addPart(&sharding, "annotations", options->annotations) ||
       !addPart(&sharding, "dims", options->dims) ||
-      !addPart(&sharding, "results", options->splitResults ? "split" : NULL))
+      !addPart(&sharding, "results", options->splitResults ? "split" : NULL) ||
+      !addPart(&sharding, "rules", options->rules) ||
+      !addPart(&sharding, "no-implicit-replication",
+               options->noImplicitReplication ? "true" : NULL))
     return 1;
   if (options->needsDriver || (sharding && !options->degrees)) {
     char **check = calloc((size_t)options->nRest + 2, sizeof *check);

@@ -79,6 +79,7 @@ static void compileModule(Compiler *compiler, const char *path, MlirOperation mo
     pipeline.function = options->function;
     pipeline.argsFile = compiler->argsFile;
     pipeline.annotations = isOriginal ? NULL : options->annotations; // a layout of more devices
+    pipeline.rules = options->rules;
     pipeline.dims = compiler->dims;
     pipeline.splitResults = options->results && !strcmp(options->results, "split");
   } else {
@@ -111,6 +112,7 @@ static bool isSharedObject(const char *path) {
 static void rejectCompileOptions(const Options *options, const char *state) {
   const char *name = options->autoShard     ? "auto-shard"
                      : options->annotations ? "annotations"
+                     : options->rules       ? "rules"
                      : options->results     ? "results"
                      : options->original    ? NULL
                      : options->function    ? "function"

@@ -58,6 +58,7 @@ static const OptionRow optionTable[] = {
      "compile PROGRAM first, for degrees such as tp2,pp2", "Compile, as shard-opt does"},
     {"annotations", "FILE", OPTION_TEXT, FIELD(annotations), 0, "layout of arguments and values",
      NULL},
+    {"rules", "FILE", OPTION_TEXT, FIELD(rules), 0, "dimension rules of ops of your own", NULL},
     {"results", "whole|split", OPTION_TEXT, FIELD(results), 0, "layout of results (whole)", NULL},
     {"dim", "ARG:D=N", OPTION_LIST, FIELD(dims), 0, "set a dynamic dimension; repeatable", NULL},
     {"function", "NAME", OPTION_TEXT, FIELD(function), 0, "entry (the one public function)", NULL},

@@ -14,7 +14,7 @@ typedef struct Options {
   uint64_t seed;
   bool check;
   const char *original; // of --check=, else null
-  const char *autoShard, *annotations, *results, *function, *args, *mcpu;
+  const char *autoShard, *annotations, *rules, *results, *function, *args, *mcpu;
   const char **dims; // [nDims] ARG:D=N
   size_t nDims;
   int32_t iterations;

@@ -325,6 +325,10 @@ static bool hasTensors(MlirOperation op) {
   return mlirOperationGetNumRegions(op) > 0 || shardOpIs(op, "func.return");
 }
 
+bool shardOpHasNoRule(MlirOperation op) {
+  return hasTensors(op) && !shardOpEntryFind(shardOpGetName(op));
+}
+
 static void tiePorts(ShardRuleBuilder *b, const ShardOpShape *shape) {
   for (int32_t i = 0; i < shape->nOperands + shape->nResults; ++i) {
     const ShardPortShape *port =
@@ -368,8 +372,8 @@ static void tieCall(ShardRuleBuilder *b, const ShardOpRule *rule) {
               shardRuleFindValue(b, mlirOperationGetOperand(ret, i)));
 }
 
-static MlirLogicalResult collectFunction(ShardRuleBuilder *b, int32_t index, ShardOpShape **shapes,
-                                         bool remarks) {
+static MlirLogicalResult collectFunction(ShardRuleBuilder *b, int32_t index,
+                                         ShardOpShape **shapes) {
   ShardFunctionInfo *info = &b->rules->functions[index];
   MlirBlock body = shardFuncGetBody(info->func);
   if (mlirBlockGetNextInRegion(body).ptr)
@@ -406,14 +410,10 @@ static MlirLogicalResult collectFunction(ShardRuleBuilder *b, int32_t index, Sha
     rule->op = op;
     rule->callee = -1;
     rule->form = shape->entry ? shape->entry->form : SHARD_OP_WHOLE;
-    if (shape->entry) {
+    if (shape->entry)
       shape->entry->describe(b, op, shape);
-    } else {
+    else
       shardRuleDescribeWhole(b, op, shape);
-      if (remarks)
-        shardEmitRemark(op, "no dimension rule for '%.*s': its operands are kept whole",
-                        (int)shardOpGetName(op).length, shardOpGetName(op).data);
-    }
     if (rule->form == SHARD_OP_CALL) {
       MlirOperation callee = calleeOf(b->rules->module, op);
       for (int32_t f = 0; f < index; ++f)
@@ -456,7 +456,7 @@ int32_t shardRulesFindValue(const ShardRules *rules, MlirValue value) {
   return (int32_t)shardPointerMapGetOr(rules->valueIndex, value.ptr, -1);
 }
 
-ShardRules *shardRulesCreate(MlirOperation module, ShardArena *arena, bool remarks) {
+ShardRules *shardRulesCreate(MlirOperation module, ShardArena *arena) {
   ShardRules *rules = SHARD_ARENA_NEW(arena, ShardRules);
   rules->module = module;
   rules->arena = arena;
@@ -474,7 +474,7 @@ ShardRules *shardRulesCreate(MlirOperation module, ShardArena *arena, bool remar
   ShardOpShape **shapes = SHARD_ARENA_ARRAY(arena, ShardOpShape *, order.n ? order.n : 1);
   for (int32_t f = 0; f < order.n; ++f) {
     rules->functions[f].func = order.functions[f];
-    if (mlirLogicalResultIsFailure(collectFunction(&builder, f, &shapes[f], remarks)))
+    if (mlirLogicalResultIsFailure(collectFunction(&builder, f, &shapes[f])))
       return NULL;
   }
   for (int32_t v = 0; v < rules->nValues; ++v)

@@ -111,9 +111,13 @@ typedef struct ShardRules {
   ShardPointerMap *valueIndex; // MlirValue.ptr -> value index
 } ShardRules;
 
-/// Analyses every function with a body. Fails, with one diagnostic, on recursion, dynamic shapes or
-/// an op that has neither rule nor lowering. `remarks`: also say which ops are kept whole.
-ShardRules *shardRulesCreate(MlirOperation module, ShardArena *arena, bool remarks);
+/// Analyses every function with a body. Fails, with one diagnostic, on recursion or dynamic
+/// shapes.
+ShardRules *shardRulesCreate(MlirOperation module, ShardArena *arena);
+/// Whether the table has no row for an op on tensors: it is then done by every rank on whole
+/// operands.
+bool shardOpHasNoRule(MlirOperation op);
+
 /// The smallest of op->linear that contains all of `partialOperands`; 0 if none.
 uint32_t shardOpLinearSet(const ShardOpRule *rule, uint32_t partialOperands);
 int32_t shardRulesFindValue(const ShardRules *rules, MlirValue value); // -1 when not a tensor value

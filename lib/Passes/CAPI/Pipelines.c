@@ -131,15 +131,16 @@ static MlirLogicalResult checkOptionsUsed(MlirOperation module, OptionValues *va
   return mlirLogicalResultSuccess();
 }
 
-static const char *const optionNames[] = {"degrees", "function", "args", "annotations",
-                                          "dims",    "results",  "mcpu"};
+static const char *const optionNames[] = {"degrees",     "function", "args",
+                                          "annotations", "dims",     "results",
+                                          "mcpu",        "rules",    "no-implicit-replication"};
 enum { nOptionNames = sizeof optionNames / sizeof optionNames[0] };
 
 static void givenOptions(const ShardPipelineOptions *options, const char **out) {
-  const char *const all[nOptionNames] = {options->degrees,  options->function,
-                                         options->argsFile, options->annotations,
-                                         options->dims,     options->splitResults ? "split" : NULL,
-                                         options->mcpu};
+  const char *const all[nOptionNames] = {
+      options->degrees,     options->function, options->argsFile,
+      options->annotations, options->dims,     options->splitResults ? "split" : NULL,
+      options->mcpu,        options->rules,    options->noImplicitReplication ? "true" : NULL};
   memcpy(out, all, sizeof all);
 }
 

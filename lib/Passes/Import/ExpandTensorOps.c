@@ -354,6 +354,61 @@ static MlirLogicalResult expandExtent(MlirOperation op, ShardArena *arena) {
   return replaceByText(op, &text);
 }
 
+/// "0, %a2": positions of one element, from operand `first` on; constants as numbers.
+static void addElement(Text *text, MlirOperation op, intptr_t first, intptr_t rank) {
+  for (intptr_t d = 0; d < rank; ++d) {
+    MlirOperation constant = shardValueDefiningOp(mlirOperationGetOperand(op, first + d));
+    int64_t value;
+    if (!mlirOperationIsNull(constant) && shardOpIs(constant, "arith.constant") &&
+        shardAttrGetI64(shardOpGetAttribute(constant, "value"), &value) && value >= 0)
+      add(text, d ? ", #" : "#", (intptr_t)value);
+    else
+      add(text, d ? ", %a#" : "%a#", first + d);
+  }
+  add(text, "] [");
+  for (intptr_t i = 0; i < 2 * rank; ++i)
+    add(text, i == 0 ? "1" : i == rank ? "] [1" : ", 1");
+  add(text, "] : ");
+}
+
+static MlirType elementTensor(MlirType type, ShardArena *arena) {
+  intptr_t rank = mlirShapedTypeGetRank(type);
+  int64_t *ones = SHARD_ARENA_ARRAY(arena, int64_t, rank + 1);
+  for (intptr_t d = 0; d < rank; ++d)
+    ones[d] = 1;
+  return shardTensorWithShape(type, rank, ones);
+}
+
+/// An element of a larger tensor is cut out as a tensor of its own, so that only it must be on
+/// every rank.
+static MlirLogicalResult expandExtract(MlirOperation op, ShardArena *arena) {
+  Text text = {.arena = arena};
+  MlirType type = operandType(op, 0), small = elementTensor(type, arena);
+  intptr_t rank = mlirShapedTypeGetRank(type);
+  if (shardTypeElementCount(type) == 1)
+    return mlirLogicalResultSuccess();
+  addSignature(&text, op);
+  add(&text, "%s = tensor.extract_slice %a0[");
+  addElement(&text, op, 1, rank);
+  add(&text, "~ to ~\n%z = arith.constant 0 : index\n%r = tensor.extract %s[", type, small);
+  for (intptr_t d = 0; d < rank; ++d)
+    add(&text, d ? ", %z" : "%z");
+  add(&text, "] : ~\nreturn %r : ~\n}\n", small, resultType(op));
+  return replaceByText(op, &text);
+}
+
+static MlirLogicalResult expandInsert(MlirOperation op, ShardArena *arena) {
+  Text text = {.arena = arena};
+  MlirType type = operandType(op, 1), small = elementTensor(type, arena);
+  if (shardTypeElementCount(type) == 1)
+    return mlirLogicalResultSuccess();
+  addSignature(&text, op);
+  add(&text, "%s = tensor.from_elements %a0 : ~\n%r = tensor.insert_slice %s into %a1[", small);
+  addElement(&text, op, 2, mlirShapedTypeGetRank(type));
+  add(&text, "~ into ~\nreturn %r : ~\n}\n", small, type, type);
+  return replaceByText(op, &text);
+}
+
 static MlirLogicalResult expandClamp(MlirOperation op, ShardArena *arena) {
   Text text = {.arena = arena};
   MlirType type = resultType(op);
@@ -476,10 +531,13 @@ static void generalise(MlirOperation op, ShardArena *arena) {
   mlirOperationDestroy(op);
 }
 
-static bool isNamedLinalg(MlirOperation op) {
+static bool isLinalg(MlirOperation op) {
   MlirStringRef name = shardOpGetName(op);
-  return name.length > 7 && memcmp(name.data, "linalg.", 7) == 0 &&
-         !shardStringIs(name, "linalg.generic") && mlirOperationGetNumRegions(op) == 1 &&
+  return name.length > 7 && memcmp(name.data, "linalg.", 7) == 0;
+}
+
+static bool isNamedLinalg(MlirOperation op) {
+  return isLinalg(op) && !shardOpIs(op, "linalg.generic") && mlirOperationGetNumRegions(op) == 1 &&
          mlirOperationGetNumResults(op) == 1 && !mlirBlockIsNull(shardOpBody(op)) &&
          !mlirAttributeIsNull(shardIndexingMaps(op));
 }
@@ -492,24 +550,28 @@ static const struct {
     {"tensor.generate", expandGenerate}, {"tensor.reshape", expandReshape},
     {"tensor.dim", expandExtent},        {"tensor.rank", expandExtent},
     {"tensor.bitcast", expandBitcast},   {"math.clampf", expandClamp},
+    {"tensor.extract", expandExtract},   {"tensor.insert", expandInsert},
     {"scf.index_switch", expandSwitch},
 };
 
-static MlirLogicalResult expandBlock(MlirBlock block, ShardArena *arena) {
+/// `isLoop`: the body of a linalg op, where elements are read one at a time anyway.
+static MlirLogicalResult expandBlock(MlirBlock block, bool isLoop, ShardArena *arena) {
   intptr_t n;
   MlirOperation *ops = shardBlockOps(block, arena, &n);
   for (intptr_t i = 0; i < n; ++i) {
     for (intptr_t g = 0; g < mlirOperationGetNumRegions(ops[i]); ++g)
       for (MlirBlock inner = mlirRegionGetFirstBlock(mlirOperationGetRegion(ops[i], g));
            !mlirBlockIsNull(inner); inner = mlirBlockGetNextInRegion(inner))
-        if (mlirLogicalResultIsFailure(expandBlock(inner, arena)))
+        if (mlirLogicalResultIsFailure(expandBlock(inner, isLoop || isLinalg(ops[i]), arena)))
           return mlirLogicalResultFailure();
     if (isNamedLinalg(ops[i])) {
       generalise(ops[i], arena);
       continue;
     }
     for (size_t k = 0; k < sizeof(expansions) / sizeof(expansions[0]); ++k)
-      if (shardOpIs(ops[i], expansions[k].name)) {
+      if (shardOpIs(ops[i], expansions[k].name) &&
+          !(isLoop &&
+            (expansions[k].expand == expandExtract || expansions[k].expand == expandInsert))) {
         if (mlirLogicalResultIsFailure(expansions[k].expand(ops[i], arena)))
           return mlirLogicalResultFailure();
         break;
@@ -521,7 +583,7 @@ static MlirLogicalResult expandBlock(MlirBlock block, ShardArena *arena) {
 MlirLogicalResult shardImportExpandTensorOps(const ShardImport *import) {
   for (intptr_t i = 0; i < import->nFunctions; ++i)
     if (mlirLogicalResultIsFailure(
-            expandBlock(shardFuncGetBody(import->functions[i]), import->arena)))
+            expandBlock(shardFuncGetBody(import->functions[i]), false, import->arena)))
       return mlirLogicalResultFailure();
   return mlirLogicalResultSuccess();
 }

@@ -8,6 +8,7 @@
 
 #include "ImportParts.h"
 
+#include "../Analysis/Rules.h"
 #include "../Core/IR.h"
 
 #include "mlir-c/AffineExpr.h"
@@ -21,6 +22,8 @@ typedef struct ImportOptions {
   const char *function;
   const char *args;
   const char *dims;
+  const char *rules;
+  bool noImplicitReplication;
 } ImportOptions;
 static const ShardOption optionTable[] = {
     SHARD_OPTION(ImportOptions, function, "function", "", "",
@@ -29,6 +32,10 @@ static const ShardOption optionTable[] = {
                  "Path of an args.json with names and roles of the arguments"),
     SHARD_OPTION(ImportOptions, dims, "dims", "", "",
                  "ARG:D=N,... sets dimension D of argument ARG (index or name) to N"),
+    SHARD_OPTION(ImportOptions, rules, "rules", "", "",
+                 "Path of a file with dimension rules of the user's own ops"),
+    SHARD_OPTION(ImportOptions, noImplicitReplication, "no-implicit-replication", "false", "",
+                 "Refuse an op that has no dimension rule instead of keeping its operands whole"),
 };
 
 //===----------------------------------------------------------------------===//
@@ -208,6 +215,25 @@ MlirLogicalResult shardImportFindFunctions(ShardImport *import, const char *func
   return findReachable(import);
 }
 
+/// Ops whose operands every rank holds whole, because nothing is known of their dimensions.
+static MlirLogicalResult checkRules(const ShardImport *import, bool refuse) {
+  for (intptr_t f = 0; f < import->nFunctions; ++f)
+    for (MlirOperation op = mlirBlockGetFirstOperation(shardFuncGetBody(import->functions[f]));
+         !mlirOperationIsNull(op); op = mlirOperationGetNextInBlock(op)) {
+      if (!shardOpHasNoRule(op))
+        continue;
+      MlirStringRef name = shardOpGetName(op);
+      if (refuse)
+        return shardEmitError(op,
+                              "no dimension rule for '%.*s': its operands would be kept whole; "
+                              "expected a rule in --rules, or no --no-implicit-replication",
+                              (int)name.length, name.data);
+      shardEmitRemark(op, "no dimension rule for '%.*s': its operands are kept whole",
+                      (int)name.length, name.data);
+    }
+  return mlirLogicalResultSuccess();
+}
+
 static MlirLogicalResult runImport(ShardPassRun *run) {
   const ImportOptions *options = run->options;
   ShardImport import = {.context = run->context, .module = run->op, .arena = run->arena};
@@ -233,6 +259,8 @@ static MlirLogicalResult runImport(ShardPassRun *run) {
   shardImportSplitLookups(&import);
   shardImportSplitProjections(&import);
   shardImportPrune(&import);
+  if (mlirLogicalResultIsFailure(checkRules(&import, options->noImplicitReplication)))
+    return mlirLogicalResultFailure();
   return shardImportArguments(&import, options->args);
 }
 

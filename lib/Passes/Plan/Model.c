@@ -364,7 +364,7 @@ ShardModel *shardModelCreate(MlirOperation module, ShardArena *arena) {
     shardEmitError(module, "expected one public function with a body, as shard-import leaves it");
     return NULL;
   }
-  ShardRules *rules = shardRulesCreate(module, arena, false);
+  ShardRules *rules = shardRulesCreate(module, arena);
   if (!rules)
     return NULL;
   ShardModel *model = SHARD_ARENA_NEW(arena, ShardModel);

@@ -385,7 +385,7 @@ static MlirLogicalResult runSpmdize(ShardPassRun *run) {
                                    "'spmd.axes' (run shard-plan first)");
   if (mlirLogicalResultIsFailure(shardUpstreamErase(run->op, run->arena)))
     return mlirLogicalResultFailure();
-  spmd.rules = shardRulesCreate(run->op, run->arena, false);
+  spmd.rules = shardRulesCreate(run->op, run->arena);
   if (!spmd.rules || mlirLogicalResultIsFailure(readValues(&spmd)) ||
       mlirLogicalResultIsFailure(readResults(&spmd)))
     return mlirLogicalResultFailure();
