@@ -1,9 +1,11 @@
 //===- block.c - A Transformer block against its contractions -----*- C -*-===//
-// bench-block PROGRAM.so ROUNDS [D HEADS FF SEQUENCE]
-// Runs the first stage of PROGRAM on one rank, and the contractions of one Llama block of those
-// sizes (default 512 8 1408 256, batch 1, f32) in OpenBLAS on one thread: q, k, v, o, gate, up,
-// down, scores and values of each head. The two alternate; prints the minimum of each and their
-// ratio. The weights are [out, in], as the model has them. OPENBLAS_CORETYPE should be unset.
+// bench-block PROGRAM.so ROUNDS BAR [D HEADS FF SEQUENCE]
+// Runs the only stage of PROGRAM, and the contractions of one Llama block of those sizes (default
+// 512 8 1408 256, batch 1, f32) in OpenBLAS: q, k, v, o, gate, up, down, scores and values of each
+// head. A program of one rank is timed on its thread against OpenBLAS on one; one of several ranks
+// by the clock, from barrier to barrier, against OpenBLAS on two threads. The two alternate; prints
+// the minimum of each and their ratio. Exit 1: it is over BAR. The weights are [out, in], as the
+// model has them. OPENBLAS_CORETYPE should be unset.
 //===----------------------------------------------------------------------===//
 #define _GNU_SOURCE
 #include "shard/Program.h"
@@ -19,9 +21,9 @@
 
 void openblas_set_num_threads(int);
 
-static double now(void) {
+static double now(clockid_t clock) {
   struct timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  clock_gettime(clock, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -78,28 +80,40 @@ static void contractions(const Sizes *s, const Operands *o) {
   linear(o->z, o->wide, o->y, s->sequence, s->d, s->ff);
 }
 
+/// Buffers of one rank.
+typedef struct Rank {
+  void **args, **results, *workspace;
+} Rank;
+
 typedef struct Job {
   const ShardProgram *program;
   Sizes sizes;
   Operands operands;
-  void **args, **results, *workspace;
-  int rounds;
+  Rank *ranks;
+  int nRanks;
+  clockid_t clock;
   double block, blas;
 } Job;
 
+/// A few steps, the fastest of which counts on rank 0.
 static int body(ShardRtContext *context, void *userData) {
   Job *job = userData;
-  for (int round = 0; round < job->rounds; ++round) {
-    double start = now();
-    int status =
-        job->program->stages[0].run(context, NULL, job->args, job->results, job->workspace);
-    double middle = now();
+  ShardRtComm *comm = shardRtContextGetComm(context);
+  int32_t number = shardRtCommGetRank(comm);
+  Rank *rank = &job->ranks[number];
+  uint32_t everyone = (UINT32_C(1) << job->program->nAxes) - 1;
+  for (int step = 0; step < 3; ++step) {
+    int status = shardRtBarrier(comm, everyone, 0);
+    double start = now(job->clock);
+    if (!status)
+      status =
+          job->program->stages[0].run(context, NULL, rank->args, rank->results, rank->workspace);
+    if (!status)
+      status = shardRtBarrier(comm, everyone, 0);
     if (status)
       return status;
-    contractions(&job->sizes, &job->operands);
-    double end = now();
-    job->block = fmin(job->block, middle - start);
-    job->blas = fmin(job->blas, end - middle);
+    if (number == 0)
+      job->block = fmin(job->block, now(job->clock) - start);
   }
   return SHARD_RT_OK;
 }
@@ -112,14 +126,27 @@ static size_t bytesOf(const ShardProgramValue *value) {
   return bytes;
 }
 
-int main(int argc, char **argv) {
-  if (argc != 3 && argc != 7)
-    fail("usage: bench-block PROGRAM.so ROUNDS [D HEADS FF SEQUENCE]");
-  Job job = {
-      .rounds = atoi(argv[2]), .sizes = {512, 8, 1408, 256}, .block = INFINITY, .blas = INFINITY};
-  if (argc == 7)
-    job.sizes = (Sizes){atoi(argv[3]), atoi(argv[4]), atoi(argv[5]), atoi(argv[6])};
-  void *library = dlopen(argv[1], RTLD_NOW);
+static Rank makeRank(const ShardProgram *program) {
+  Rank rank = {.args = calloc((size_t)program->nArguments + 1, sizeof(void *)),
+               .results = calloc((size_t)program->nResults + 1, sizeof(void *))};
+  if (!rank.args || !rank.results)
+    fail("out of memory");
+  for (int32_t i = 0; i < program->nArguments; ++i) {
+    const ShardProgramValue *value = &program->arguments[i];
+    size_t bytes = bytesOf(value);
+    // Integers are token ids and masks: zeros do.
+    rank.args[i] = value->data                      ? (void *)value->data
+                   : value->element == SHARD_RT_F32 ? (void *)matrix(bytes / 4)
+                                                    : allocate(bytes);
+  }
+  for (int32_t i = 0; i < program->nResults; ++i)
+    rank.results[i] = allocate(bytesOf(&program->results[i]));
+  rank.workspace = allocate(program->stages[0].workspaceBytes(NULL));
+  return rank;
+}
+
+static const ShardProgram *load(const char *path) {
+  void *library = dlopen(path, RTLD_NOW);
   if (!library)
     fail(dlerror());
   ShardProgramGetter getter;
@@ -127,22 +154,28 @@ int main(int argc, char **argv) {
   if (!symbol)
     fail("not a program");
   memcpy(&getter, &symbol, sizeof(getter));
-  job.program = getter();
-  if (job.program->nStages != 1)
+  if (getter()->nStages != 1)
     fail("expected a program of one stage");
-  job.args = calloc((size_t)job.program->nArguments + 1, sizeof(void *));
-  job.results = calloc((size_t)job.program->nResults + 1, sizeof(void *));
-  for (int32_t i = 0; i < job.program->nArguments; ++i) {
-    const ShardProgramValue *value = &job.program->arguments[i];
-    size_t bytes = bytesOf(value);
-    // Integers are token ids and masks: zeros do.
-    job.args[i] = value->data                      ? (void *)value->data
-                  : value->element == SHARD_RT_F32 ? (void *)matrix(bytes / 4)
-                                                   : allocate(bytes);
-  }
-  for (int32_t i = 0; i < job.program->nResults; ++i)
-    job.results[i] = allocate(bytesOf(&job.program->results[i]));
-  job.workspace = allocate(job.program->stages[0].workspaceBytes(NULL));
+  return getter();
+}
+
+int main(int argc, char **argv) {
+  if (argc != 4 && argc != 8)
+    fail("usage: bench-block PROGRAM.so ROUNDS BAR [D HEADS FF SEQUENCE]");
+  Job job = {
+      .program = load(argv[1]), .sizes = {512, 8, 1408, 256}, .block = INFINITY, .blas = INFINITY};
+  if (argc == 8)
+    job.sizes = (Sizes){atoi(argv[4]), atoi(argv[5]), atoi(argv[6]), atoi(argv[7])};
+  ShardRtWorld *world;
+  if (shardRtWorldCreate(job.program->nAxes, job.program->axisSizes, NULL, &world))
+    fail("no world");
+  job.nRanks = shardRtWorldGetSize(world);
+  job.clock = job.nRanks == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
+  job.ranks = calloc((size_t)job.nRanks, sizeof(Rank));
+  if (!job.ranks)
+    fail("out of memory");
+  for (int r = 0; r < job.nRanks; ++r)
+    job.ranks[r] = makeRank(job.program);
   const Sizes *s = &job.sizes;
   size_t rows = (size_t)s->sequence, widest = (size_t)(s->ff > s->d ? s->ff : s->d);
   job.operands = (Operands){.x = matrix(rows * (size_t)s->d),
@@ -151,20 +184,27 @@ int main(int argc, char **argv) {
                             .y = matrix(rows * (size_t)s->d),
                             .z = matrix(rows * widest),
                             .scores = matrix(rows * rows)};
-  openblas_set_num_threads(1);
-
-  ShardRtWorld *world;
-  if (shardRtWorldCreate(0, NULL, NULL, &world))
-    fail("no world");
-  if (shardRtWorldRunRanks(world, 0, NULL, body, &job, NULL))
-    fail(shardRtWorldGetError(world));
+  openblas_set_num_threads(job.nRanks == 1 ? 1 : 2);
+  for (int round = atoi(argv[2]); round > 0; --round) {
+    if (shardRtWorldRunRanks(world, 0, NULL, body, &job, NULL))
+      fail(shardRtWorldGetError(world));
+    for (int step = 0; step < 3; ++step) {
+      double start = now(job.clock);
+      contractions(&job.sizes, &job.operands);
+      job.blas = fmin(job.blas, now(job.clock) - start);
+    }
+  }
   shardRtWorldDestroy(world);
-  for (int32_t i = 0; i < job.program->nResults; ++i)
-    if (job.program->results[i].element == SHARD_RT_F32)
-      for (size_t k = 0; k < bytesOf(&job.program->results[i]) / 4; ++k)
-        if (!isfinite(((float *)job.results[i])[k]))
-          fail("a result is not finite");
-  printf("block %.3f ms, contractions in OpenBLAS %.3f ms, ratio %.2f\n", 1e3 * job.block,
-         1e3 * job.blas, job.block / job.blas);
-  return 0;
+  for (int r = 0; r < job.nRanks; ++r)
+    for (int32_t i = 0; i < job.program->nResults; ++i)
+      if (job.program->results[i].element == SHARD_RT_F32)
+        for (size_t k = 0; k < bytesOf(&job.program->results[i]) / 4; ++k)
+          if (!isfinite(((float *)job.ranks[r].results[i])[k]))
+            fail("a result is not finite");
+  double bar = atof(argv[3]), ratio = job.block / job.blas;
+  printf(
+      "block on %d ranks %.3f ms, contractions in OpenBLAS on %d threads %.3f ms, ratio %.2f (bar "
+      "%.2f)\n",
+      job.nRanks, 1e3 * job.block, job.nRanks == 1 ? 1 : 2, 1e3 * job.blas, ratio, bar);
+  return !(ratio <= bar);
 }
