@@ -68,7 +68,10 @@ static void setFact(Facts *facts, MlirValue value, ExactFact fact) {
   facts->facts[slot] = fact;
 }
 
-static ExactFact whole(double bound) { return (ExactFact){.exact = true, .bound = bound}; }
+static ExactFact range(double low, double high) {
+  return (ExactFact){.exact = true, .low = low, .high = high};
+}
+static ExactFact whole(double bound) { return range(-bound, bound); }
 
 static ExactFact factOf(const Analysis *a, MlirValue value) {
   size_t slot = a->facts.capacity ? slotOf(&a->facts, value.ptr) : 0;
@@ -86,9 +89,8 @@ static void include(ExactFact *fact, double value) {
   // Masks and the starts of maxima: infinite, or so large that whatever is added is lost.
   if (!(fabs(value) < 0x1p100))
     return;
-  double magnitude = fabs(value);
-  if (magnitude > fact->bound)
-    fact->bound = magnitude;
+  fact->low = fmin(fact->low, value);
+  fact->high = fmax(fact->high, value);
   while (fact->fraction < MAX_FRACTION &&
          ldexp(value, fact->fraction) != floor(ldexp(value, fact->fraction)))
     ++fact->fraction;
@@ -128,7 +130,7 @@ static int mantissaBits(MlirType type) {
 static bool isFloat(MlirValue value) { return mantissaBits(mlirValueGetType(value)) > 0; }
 
 static ExactFact inexact(MlirOperation op, bool tooLarge) {
-  return (ExactFact){.bound = INFINITY, .culprit = op, .tooLarge = tooLarge};
+  return (ExactFact){.low = -INFINITY, .high = INFINITY, .culprit = op, .tooLarge = tooLarge};
 }
 
 /// `fact` as a value of `type` that `op` makes: does it fit the mantissa?
@@ -137,7 +139,8 @@ static ExactFact fit(ExactFact fact, MlirType type, MlirOperation op) {
   if (!fact.exact || bits == 0)
     return fact;
   double largest = mlirTypeIsAF16(elementTypeOf(type)) ? 65504 : INFINITY;
-  if (!(ldexp(fact.bound, fact.fraction) <= ldexp(1, bits)) || fact.bound > largest)
+  double bound = fmax(fabs(fact.low), fabs(fact.high));
+  if (!(ldexp(bound, fact.fraction) <= ldexp(1, bits)) || bound > largest)
     return inexact(op, true);
   return fact;
 }
@@ -145,25 +148,47 @@ static ExactFact fit(ExactFact fact, MlirType type, MlirOperation op) {
 static ExactFact join(ExactFact x, ExactFact y) {
   if (!x.exact || !y.exact)
     return x.exact ? y : x;
-  x.bound = fmax(x.bound, y.bound);
+  x.low = fmin(x.low, y.low);
+  x.high = fmax(x.high, y.high);
   x.fraction = x.fraction > y.fraction ? x.fraction : y.fraction;
   return x;
 }
 
-static ExactFact sum(ExactFact x, ExactFact y) {
-  double bound = x.bound + y.bound;
-  x = join(x, y);
-  if (x.exact)
-    x.bound = bound;
+static ExactFact negative(ExactFact x) {
+  double low = -x.high;
+  x.high = -x.low;
+  x.low = low;
   return x;
 }
 
+/// The larger of the two, or the smaller.
+static ExactFact extreme(ExactFact x, ExactFact y, bool largest) {
+  ExactFact both = join(x, y);
+  if (both.exact) {
+    both.low = largest ? fmax(x.low, y.low) : fmin(x.low, y.low);
+    both.high = largest ? fmax(x.high, y.high) : fmin(x.high, y.high);
+  }
+  return both;
+}
+
+static ExactFact sum(ExactFact x, ExactFact y) {
+  double low = x.low + y.low, high = x.high + y.high;
+  x = join(x, y);
+  if (x.exact)
+    x.low = low, x.high = high;
+  return x;
+}
+
+static double times(double x, double y) { return x == 0 || y == 0 ? 0 : x * y; }
+
 static ExactFact product(ExactFact x, ExactFact y) {
   int32_t fraction = x.fraction + y.fraction;
-  double bound = x.bound == 0 || y.bound == 0 ? 0 : x.bound * y.bound;
+  double corners[] = {times(x.low, y.low), times(x.low, y.high), times(x.high, y.low),
+                      times(x.high, y.high)};
   x = join(x, y);
   if (x.exact) {
-    x.bound = bound;
+    x.low = fmin(fmin(corners[0], corners[1]), fmin(corners[2], corners[3]));
+    x.high = fmax(fmax(corners[0], corners[1]), fmax(corners[2], corners[3]));
     x.fraction = fraction;
   }
   return x;
@@ -197,6 +222,8 @@ static MlirAttribute attributeOf(MlirOperation op, const char *name) {
 
 static const char *const sums[] = {"arith.addf", "arith.subf", "arith.addi", "arith.subi", NULL};
 static const char *const products[] = {"arith.mulf", "arith.muli", NULL};
+static const char *const maxima[] = {"arith.maximumf", "arith.maxnumf", "arith.maxsi", NULL};
+static const char *const minima[] = {"arith.minimumf", "arith.minnumf", "arith.minsi", NULL};
 // What gives one of its operands, or one with the sign changed.
 static const char *const choices[] = {"arith.maximumf",
                                       "arith.minimumf",
@@ -268,7 +295,7 @@ static ExactFact ofConstant(MlirOperation op) {
   } else if (isFloat(mlirOperationGetResult(op, 0))) {
     return inexact(op, false); // import makes other tensors arguments
   } else {
-    fact.bound = INFINITY;
+    fact = whole(INFINITY);
   }
   return fact;
 }
@@ -283,6 +310,8 @@ static ExactFact ofNumbers(MlirOperation op, intptr_t n, const ExactFact *facts)
     all = join(all, facts[i]);
   if (nameIs(op, "arith.constant"))
     return fit(ofConstant(op), type, op);
+  if (nameIs(op, "arith.subf") || nameIs(op, "arith.subi"))
+    return fit(sum(facts[0], negative(facts[1])), type, op);
   if (nameIsOneOf(op, sums))
     return fit(sum(facts[0], facts[1]), type, op);
   if (nameIsOneOf(op, products))
@@ -295,33 +324,42 @@ static ExactFact ofNumbers(MlirOperation op, intptr_t n, const ExactFact *facts)
     return fit(all, type, op);
   if (nameIs(op, "arith.divf") && isPowerOfTwo(mlirOperationGetOperand(op, 1), &power)) {
     all = facts[0];
-    all.bound /= power;
+    all.low /= power;
+    all.high /= power;
     all.fraction += (int32_t)fmax(0, log2(power));
     return fit(all, type, op);
   }
   if (nameIsOneOf(op, roundings)) {
     all.fraction = 0;
-    all.bound = ceil(all.bound);
+    all.low = floor(all.low);
+    all.high = ceil(all.high);
     return all;
+  }
+  if (nameIsOneOf(op, maxima) || nameIsOneOf(op, minima))
+    return extreme(facts[0], facts[1], nameIsOneOf(op, maxima));
+  if (nameIs(op, "arith.negf"))
+    return negative(all);
+  if (nameIs(op, "math.absf") || nameIs(op, "math.absi")) {
+    all.high = fmax(fabs(all.low), fabs(all.high));
+    all.low = 0;
+    return fit(all, type, op);
   }
   if (nameIsOneOf(op, choices))
     return fit(all, type, op);
   if (nameIsOneOf(op, integers)) {
     all.fraction = 0;
     if (nameIs(op, "arith.cmpf"))
-      all.bound = 1;
+      return all.exact ? range(0, 1) : all;
     return all;
   }
   if (nameIs(op, "arith.cmpi"))
-    return all.exact ? whole(1) : all;
+    return all.exact ? range(0, 1) : all;
   if (nameIs(op, "tensor.empty"))
     return whole(0); // whoever reads it reads nothing that counts
   if (!isFloat(result)) {
-    all.bound =
-        mlirTypeIsAInteger(elementTypeOf(type)) && mlirIntegerTypeGetWidth(elementTypeOf(type)) == 1
-            ? 1
-            : INFINITY;
-    return all;
+    bool bit = mlirTypeIsAInteger(elementTypeOf(type)) &&
+               mlirIntegerTypeGetWidth(elementTypeOf(type)) == 1;
+    return all.exact ? whole(bit ? 1 : INFINITY) : all;
   }
   return all.exact ? inexact(op, false) : all;
 }
@@ -397,15 +435,19 @@ static ExactFact reduce(Analysis *a, MlirOperation op, intptr_t index, MlirBlock
   if (!mlirValueIsNull(other)) {
     ExactFact step = factOf(a, other);
     if (nameIsOneOf(last, sums)) {
-      step.bound = step.bound == 0 ? 0 : step.bound * count;
+      if (nameIs(last, "arith.subf") || nameIs(last, "arith.subi"))
+        step = negative(step);
+      step.low = fmin(0, times(step.low, count)); // partial sums
+      step.high = fmax(0, times(step.high, count));
       return fit(sum(init, step), type, op);
     }
     if (nameIsOneOf(last, products)) {
-      step.bound = pow(step.bound, count);
+      step.high = pow(fmax(1, fmax(fabs(step.low), fabs(step.high))), count);
+      step.low = -step.high;
       step.fraction = step.fraction ? MAX_FRACTION : 0;
       return fit(product(init, step), type, op);
     }
-    if (nameIsOneOf(last, choices))
+    if (nameIsOneOf(last, choices) || nameIsOneOf(last, maxima) || nameIsOneOf(last, minima))
       return join(init, step);
   }
   // Whatever the body does, a second step must find what the first one left.
@@ -414,7 +456,8 @@ static ExactFact reduce(Analysis *a, MlirOperation op, intptr_t index, MlirBlock
   visitBlock(a, body);
   ExactFact twice = factOf(a, yielded);
   if (!twice.exact || !isFloat(yielded) ||
-      (twice.bound <= fmax(init.bound, once.bound) && twice.fraction <= once.fraction))
+      (twice.low >= fmin(init.low, once.low) && twice.high <= fmax(init.high, once.high) &&
+       twice.fraction <= once.fraction))
     return join(init, twice);
   return inexact(op, false);
 }

@@ -16,11 +16,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// What is known of all elements of a value: multiples of 2^-fraction, at most `bound` in
-/// magnitude.
+/// What is known of all elements of a value: multiples of 2^-fraction, in
+/// [low, high].
 typedef struct ExactFact {
   bool exact;
-  double bound; // infinite: unknown
+  double low, high; // infinite: unknown
   int32_t fraction;
   MlirOperation culprit; // the first op after which it was not exact; null: an argument
   bool tooLarge;         // the culprit is exact on smaller numbers

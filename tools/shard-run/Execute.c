@@ -362,6 +362,9 @@ static void createBuffers(Run *run, int64_t rankNumber) {
     rank->argumentData[i] = rank->arguments[i].data;
     valuesFill(&run->values->sources[value->index], value->element, &placement,
                rank->arguments[i].data);
+    if (run->options->disturb)
+      run->options->disturb(run->options->userData, value, rankNumber, &placement,
+                            rank->arguments[i].data);
   }
   for (int32_t i = 0; i < stage->nResults; ++i) {
     rank->results[i] = bufferCreate(localBytes(&program->results[stage->results[i]]));

@@ -60,6 +60,11 @@ typedef struct ExecuteOptions {
   size_t nReferences;
   const Reference *references;
   bool keepResults; // of the first iteration, put together
+  /// May change what a rank holds of an argument before it runs, for tests of the tests. Null:
+  /// nobody.
+  void (*disturb)(void *userData, const ShardProgramValue *value, int64_t rank,
+                  const Placement *placement, void *local);
+  void *userData;
 } ExecuteOptions;
 
 /// Bytes that executeProgram will take for buffers, all ranks together.
