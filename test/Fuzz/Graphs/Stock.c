@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 
 #include "Stock.h"
-#include "../../../tools/shard-run/Element.h"
+#include "../../../tools/model/Element.h"
 #include "../../../tools/shard-run/Memory.h"
 
 #include <inttypes.h>
