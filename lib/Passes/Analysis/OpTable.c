@@ -128,7 +128,7 @@ static const ShardOpEntry opTable[] = {
     {"tensor.expand_shape", "each operand dimension is the product of its group", SHARD_OP_RESHAPE, describeReshape, shardLocaliseExpand},
     {"tensor.collapse_shape", "each result dimension is the product of its group", SHARD_OP_RESHAPE, describeReshape, NULL},
     {"tensor.extract_slice", "whole dimensions parallel; a tile of equal tiles is a window on its minor factor; else whole", SHARD_OP_SLICE, describeExtractSlice, shardLocaliseExtractSlice},
-    {"tensor.insert_slice", "as tensor.extract_slice, with the destination along", SHARD_OP_SLICE, describeInsertSlice, shardLocaliseInsertSlice},
+    {"tensor.insert_slice", "whole dimensions parallel; a tile as in tensor.extract_slice; any other window: the destination's dimension parallel, the source whole along it, and each rank writes what is its own", SHARD_OP_SLICE, describeInsertSlice, shardLocaliseInsertSlice},
     {"tensor.extract", "the tensor whole; of a larger one the element is cut out first", SHARD_OP_WHOLE, shardRuleDescribeWhole, NULL},
     {"tensor.insert", "the tensor whole; into a larger one the element goes as a slice", SHARD_OP_WHOLE, shardRuleDescribeWhole, NULL},
     {"tensor.from_elements", "whole: every rank has the elements", SHARD_OP_WHOLE, shardRuleDescribeWhole, NULL},
@@ -464,22 +464,22 @@ static bool readI64Array(MlirOperation op, const char *name, intptr_t rank, int6
 /// A window [offset, offset + size) of a dimension of `full` steps: a whole dimension, one of equal
 /// tiles ([tile number, step in tile]), or something else. `loop` runs over the window.
 static ShardDimExpr windowDim(ShardRuleBuilder *b, ShardOpShape *shape, int64_t full,
-                              int64_t offset, int64_t size, int64_t stride, int32_t loop) {
+                              int64_t offset, int64_t size, int64_t stride, int32_t loop,
+                              bool wholeTiles) {
   if (size == full && offset == 0 && stride == 1)
     return dimLoop(b, loop);
   if (stride == 1 && size > 1 && offset >= 0 && offset % size == 0 && full % size == 0) {
-    int32_t loops[2] = {addLoop(b, shape, full / size, true, false), loop};
+    int32_t loops[2] = {addLoop(b, shape, full / size, wholeTiles, false), loop};
     return dimProduct(b, 2, loops);
   }
   return dimWhole();
 }
 
-/// Dimension of the rank-reduced side for each dimension of the full side, -1 where dropped.
-static bool matchReduced(MlirValue reduced, intptr_t rank, const int64_t *sizes, int32_t *out) {
-  intptr_t next = 0, reducedRank = (intptr_t)rankOf(reduced);
+bool shardSliceMatchDims(MlirType reduced, intptr_t rank, const int64_t *sizes, int32_t *out) {
+  intptr_t next = 0, reducedRank = (intptr_t)mlirShapedTypeGetRank(reduced);
   for (intptr_t d = 0; d < rank; ++d) {
     intptr_t left = rank - d, needed = reducedRank - next;
-    if (next < reducedRank && sizeOf(reduced, next) == sizes[d] &&
+    if (next < reducedRank && mlirShapedTypeGetDimSize(reduced, next) == sizes[d] &&
         (sizes[d] != 1 || needed >= left))
       out[d] = (int32_t)next++;
     else if (sizes[d] == 1)
@@ -515,7 +515,7 @@ static void describeExtractSlice(ShardRuleBuilder *b, MlirOperation op, ShardOpS
   if (!readI64Array(op, "static_offsets", rank, offsets) ||
       !readI64Array(op, "static_sizes", rank, sizes) ||
       !readI64Array(op, "static_strides", rank, strides) ||
-      !matchReduced(result->value, rank, sizes, reduced))
+      !shardSliceMatchDims(mlirValueGetType(result->value), rank, sizes, reduced))
     return;
   for (intptr_t d = 0; d < rank; ++d) {
     if (reduced[d] < 0)
@@ -525,7 +525,7 @@ static void describeExtractSlice(ShardRuleBuilder *b, MlirOperation op, ShardOpS
     ShardDimExpr window =
         cut && isCutOtherwise(source->value, d, sizes[d])
             ? dimWhole()
-            : windowDim(b, shape, sizeOf(source->value, d), offsets[d], sizes[d], strides[d], loop);
+            : windowDim(b, shape, sizeOf(source->value, d), offsets[d], sizes[d], strides[d], loop, true);
     source->dims[d] = window;
     if (window.kind != SHARD_DIM_WHOLE)
       result->dims[reduced[d]] = dimLoop(b, loop);
@@ -542,15 +542,18 @@ static void describeInsertSlice(ShardRuleBuilder *b, MlirOperation op, ShardOpSh
   if (!readI64Array(op, "static_offsets", rank, offsets) ||
       !readI64Array(op, "static_sizes", rank, sizes) ||
       !readI64Array(op, "static_strides", rank, strides) ||
-      !matchReduced(source->value, rank, sizes, reduced))
+      !shardSliceMatchDims(mlirValueGetType(source->value), rank, sizes, reduced))
     return;
   for (intptr_t d = 0; d < rank; ++d) {
+    int64_t full = sizeOf(result->value, d);
     int32_t loop = addLoop(b, shape, sizes[d], false, false);
     ShardDimExpr window =
-        windowDim(b, shape, sizeOf(result->value, d), offsets[d], sizes[d], strides[d], loop);
-    dest->dims[d] = result->dims[d] = window;
-    if (reduced[d] >= 0 && window.kind != SHARD_DIM_WHOLE)
+        windowDim(b, shape, full, offsets[d], sizes[d], strides[d], loop, false);
+    if (window.kind != SHARD_DIM_WHOLE && reduced[d] >= 0)
       source->dims[reduced[d]] = dimLoop(b, loop);
+    else if (window.kind == SHARD_DIM_WHOLE && strides[d] == 1) // the owner writes
+      window = dimLoop(b, addLoop(b, shape, full, false, false));
+    dest->dims[d] = result->dims[d] = window;
   }
 }
 

@@ -122,6 +122,10 @@ bool shardOpHasNoRule(MlirOperation op);
 uint32_t shardOpLinearSet(const ShardOpRule *rule, uint32_t partialOperands);
 int32_t shardRulesFindValue(const ShardRules *rules, MlirValue value); // -1 when not a tensor value
 
+/// Dimension of the rank-reduced side of a slice for each dimension of the full side, which has
+/// `rank` and the window `sizes`; -1 where one is dropped. False when they do not fit.
+bool shardSliceMatchDims(MlirType reduced, intptr_t rank, const int64_t *sizes, int32_t *out);
+
 /// The row of the table for an op name, or null. For docs and for import ("is it known?").
 typedef struct ShardOpEntry ShardOpEntry;
 const ShardOpEntry *shardOpEntryFind(MlirStringRef name);

@@ -58,7 +58,7 @@ static bool localiseWindow(int32_t n, const int64_t *sizes, const int64_t *local
   return true;
 }
 
-static MlirLogicalResult localiseSlice(ShardLocaliser *l, intptr_t containerOperand) {
+MlirLogicalResult shardLocaliseWindow(ShardLocaliser *l, intptr_t containerOperand) {
   const ShardSpmd *spmd = l->build->spmd;
   int32_t portIndex = shardLocaliserFindPort(l->plan, l->source, containerOperand, false);
   assert(portIndex >= 0);
@@ -94,12 +94,7 @@ static MlirLogicalResult localiseSlice(ShardLocaliser *l, intptr_t containerOper
 
 MlirLogicalResult shardLocaliseExtractSlice(ShardLocaliser *l, MlirOperation op) {
   (void)op;
-  return localiseSlice(l, 0);
-}
-
-MlirLogicalResult shardLocaliseInsertSlice(ShardLocaliser *l, MlirOperation op) {
-  (void)op;
-  return localiseSlice(l, 1);
+  return shardLocaliseWindow(l, 0);
 }
 
 MlirLogicalResult shardLocalisePad(ShardLocaliser *l, MlirOperation op) {

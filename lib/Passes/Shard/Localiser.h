@@ -28,4 +28,8 @@ struct ShardLocaliser {
 int32_t shardLocaliserFindPort(const ShardOpPlan *plan, MlirOperation user, intptr_t operand,
                                bool nested);
 
+/// Rewrites the window of `l->copy`, a slice, to elements of its local container; fails after one
+/// diagnostic where the window cuts what is split.
+MlirLogicalResult shardLocaliseWindow(ShardLocaliser *l, intptr_t containerOperand);
+
 #endif // SHARD_SHARD_LOCALISER_H
