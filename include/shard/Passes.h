@@ -47,6 +47,17 @@ SHARD_EXPORTED intptr_t shardOpsGetCount(void);
 SHARD_EXPORTED const char *shardOpsGetName(intptr_t index);
 SHARD_EXPORTED const char *shardOpsGetSummary(intptr_t index);
 
+/// Ops of the dialects that are refused, and what the passes say when they stop, refusals first: of
+/// each why, and what is taken instead. `reason` null: a mistake in what was given, not a refusal.
+/// an ellipsis stands for what varies. The texts are static. Thread-safe.
+typedef struct ShardRefusal {
+  const char *text, *reason, *nearest;
+} ShardRefusal;
+SHARD_EXPORTED intptr_t shardRefusedOpsGetCount(void);
+SHARD_EXPORTED ShardRefusal shardRefusedOpsGet(intptr_t index); // text: the op's name
+SHARD_EXPORTED intptr_t shardMessagesGetCount(void);
+SHARD_EXPORTED ShardRefusal shardMessagesGet(intptr_t index); // text: the message
+
 /// Creates a pass for mlirPassManagerAddOwnedPass or mlirOpPassManagerAddOwnedPass.
 ///   argument  "shard-import"; borrowed until return.
 ///   options   "name=value name=value", in braces or not, may be empty; borrowed until return.

@@ -94,7 +94,7 @@ static const struct {
     [ID_LIST_PASSES] = {"list-passes", OPTION_FLAG, NULL, NULL,
                         "The passes of this project and their options", false},
     [ID_REFERENCE] = {"reference", OPTION_FLAG, NULL, NULL,
-                      "The reference page (options, passes, ops) as Markdown", false},
+                      "The reference page (options, passes, ops, refusals) as Markdown", false},
     [ID_VERSION] = {"version", OPTION_FLAG, NULL, NULL, "Versions of shard-opt and LLVM", false},
     [ID_HELP] = {"help", OPTION_FLAG, NULL, NULL,
                  "This text; --help-list gives all of mlir-opt's options, which work too", false},
@@ -418,6 +418,7 @@ void shardOptPrintReference(void) {
     printCell(shardOpsGetSummary(i));
     printf(" |\n");
   }
+  shardOptPrintRefusals();
 }
 
 // Edit distance, two rows; only for names shorter than 64 bytes.

@@ -44,7 +44,8 @@ void shardOptOptionsRelease(ShardOptOptions *options);
 void shardOptPrintHelp(void);
 void shardOptPrintVersion(void);
 void shardOptPrintPasses(void);
-void shardOptPrintReference(void); // options, passes and ops as Markdown, from their tables
+void shardOptPrintReference(void);
+void shardOptPrintRefusals(void); // its last sections (Refusals.c)
 /// One error for a text of LLVM's option parser ("shard-opt: Unknown command line argument ...").
 void shardOptPrintOptionError(const char *text);
 /// On a terminal, says that input is expected there when `input` is "-".

@@ -2,6 +2,7 @@
 #include "shard/Passes.h"
 
 #include "../Analysis/Rules.h"
+#include "../Core/Refusals.h"
 #include "../Core/Registry.h"
 
 #include <stdio.h>
@@ -44,3 +45,15 @@ MlirPass shardPassesCreate(MlirStringRef argument, MlirStringRef options, char *
 intptr_t shardOpsGetCount(void) { return shardOpEntryCount(); }
 const char *shardOpsGetName(intptr_t index) { return shardOpEntryName(index); }
 const char *shardOpsGetSummary(intptr_t index) { return shardOpEntrySummary(index); }
+
+intptr_t shardRefusedOpsGetCount(void) { return shardOpRefusalCount(); }
+ShardRefusal shardRefusedOpsGet(intptr_t index) {
+  const ShardOpRefusal *row = shardOpRefusalGet(index);
+  return (ShardRefusal){row->name, row->reason, row->nearest};
+}
+
+intptr_t shardMessagesGetCount(void) { return shardMessageCount(); }
+ShardRefusal shardMessagesGet(intptr_t index) {
+  const ShardMessage *row = shardMessageGet(index);
+  return (ShardRefusal){row->text, row->reason, row->nearest};
+}
