@@ -93,9 +93,10 @@ SHARD_EXPORTED intptr_t shardPipelineGetPassCount(void);
 SHARD_EXPORTED const char *shardPipelineGetPass(intptr_t index);
 
 /// Takes the constants of the model out of `module`, in place: each becomes an argument, named as
-/// its resource or "constant_N", and its values go to `output`, one FILE.npz or a folder of
-/// argNNN.npy and args.json (overwritten). `function`: as in ShardPipelineOptions. Fails, with one
-/// error, when the files cannot be written; none is left then.
+/// its resource or "constant_N", and its values go to `output`, one FILE.safetensors or
+/// FILE.npz, or a folder of argNNN.npy and args.json (overwritten). `function`: as in
+/// ShardPipelineOptions. Fails, with one error, when the files cannot be written; none is left
+/// then.
 SHARD_EXPORTED MlirLogicalResult shardModuleExtractWeights(MlirOperation module,
                                                            const char *function,
                                                            const char *output);

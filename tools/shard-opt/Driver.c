@@ -5,8 +5,11 @@
 #include "Weights.h"
 
 #include "../common/OutputFile.h"
+#include "../common/Safetensors.h"
+#include "../model/RankFiles.h"
 
 #include "shard/Emit.h"
+#include "shard/Layout.h"
 #include "shard/Pipelines.h"
 #include "shard/Report.h"
 
@@ -189,6 +192,29 @@ static void printModule(Driver *driver, FILE *stream) {
   fputc('\n', stream);
 }
 
+// One file for each rank, instead of the program.
+static bool splitWeights(Driver *driver, MlirOperation op) {
+  const ShardOptOptions *options = driver->options;
+  const char *stage = shardModuleGetStage(op);
+  if (!stage || strcmp(stage, "shard-spmdize") != 0)
+    return fail(driver, "'--split-weights' needs a sharded program: %s",
+                stage ? "the input is lowered already" : "add --auto-shard=LIST");
+  ShardLayout *layout = shardLayoutCreate(op);
+  if (!layout)
+    return false;
+  char message[1024];
+  bool ok = rankFilesSplit(shardLayoutGetProgram(layout), options->splitWeights, options->output,
+                           message, sizeof message);
+  shardLayoutDestroy(layout);
+  if (!ok && strstr(message, ": error: ")) { // has a place of its own
+    driver->failed = true;
+    clearProgress(driver);
+    fprintf(stderr, "%s\n", message);
+    return false;
+  }
+  return ok || fail(driver, "%s", message);
+}
+
 // Emits to a file of that name, or to standard output.
 static bool emitCode(Driver *driver) {
   const ShardOptOptions *options = driver->options;
@@ -241,6 +267,23 @@ static bool checkStopAfter(Driver *driver, const char *pass) {
   return fail(driver, "'--stop-after=%s': no such pass; the passes are %s", pass, names);
 }
 
+static bool checkSplit(Driver *driver) {
+  const ShardOptOptions *options = driver->options;
+  const char *other = options->emitGiven        ? "emit"
+                      : options->stopAfter      ? "stop-after"
+                      : options->stage >= 0     ? "stage"
+                      : options->bytecode       ? "emit-bytecode"
+                      : options->extractWeights ? "extract-weights"
+                                                : NULL;
+  if (other)
+    return fail(driver,
+                "'--split-weights' writes weights, not the program; it does not go with --%s",
+                other);
+  if (strcmp(options->output, "-") == 0)
+    return fail(driver, "'--split-weights' needs a folder: -o DIR");
+  return true;
+}
+
 static bool checkOptions(Driver *driver) {
   const ShardOptOptions *options = driver->options;
   char message[512];
@@ -264,7 +307,9 @@ static bool checkOptions(Driver *driver) {
       return fail(driver, "'%s' is both the output and a report", options->output);
   if (samePath(options->dumpAnnotations, options->output))
     return fail(driver, "'%s' is both the output and the annotations", options->output);
-  bool ok = checkWritable(driver, options->output);
+  if (options->splitWeights && !checkSplit(driver))
+    return false;
+  bool ok = options->splitWeights || checkWritable(driver, options->output);
   for (int i = 0; ok && i < options->nReports; ++i)
     ok = checkWritable(driver, options->reports[i]);
   return ok && (!options->dumpAnnotations || checkWritable(driver, options->dumpAnnotations));
@@ -306,13 +351,14 @@ static void printNext(const ShardOptOptions *options, const char *stage) {
       !S_ISREG(status.st_mode))
     return;
   fprintf(stderr, "next: shard-run %s", options->output);
-  bool folder = options->extractWeights && stat(options->extractWeights, &status) == 0 &&
-                S_ISDIR(status.st_mode);
-  if (folder)
-    fprintf(stderr, " --data=%s", options->extractWeights);
+  const char *taken = options->extractWeights;
+  bool readable = taken && stat(taken, &status) == 0 &&
+                  (S_ISDIR(status.st_mode) || shardSafetensorsNamed(taken));
+  if (readable)
+    fprintf(stderr, " --data=%s", taken);
   // Nothing to compare with: the model is not known any more, or its weights are arguments that
   // shard-run would draw.
-  if (!stage && strcmp(options->input, "-") != 0 && (folder || !options->extractWeights))
+  if (!stage && strcmp(options->input, "-") != 0 && (readable || !taken))
     fprintf(stderr, " --check=%s", options->input);
   fputc('\n', stderr);
 }
@@ -381,14 +427,31 @@ static bool run(Driver *driver) {
                                    : "the input is lowered already");
   if (options->stage >= 0 && mlirLogicalResultIsFailure(shardModuleKeepStage(op, options->stage)))
     return false;
-  if (!prepareTexts(driver) || !emitCode(driver) || !commitTexts(driver))
+  if (!prepareTexts(driver) ||
+      !(options->splitWeights ? splitWeights(driver, op) : emitCode(driver)) ||
+      !commitTexts(driver))
     return false;
-  if (driver->report && options->outputGiven && !options->quiet) {
+  if (driver->report && !options->splitWeights && options->outputGiven && !options->quiet) {
     MlirStringRef summary = shardReportGetSummary(driver->report);
     fwrite(summary.data, 1, summary.length, stderr);
     printNext(options, stage);
   }
   return true;
+}
+
+int shardOptJoin(const ShardOptOptions *options) {
+  Driver driver = {.options = options};
+  char message[1024];
+  bool ok = true;
+  if (options->inputGiven || options->nForeign || options->splitWeights || options->degrees ||
+      options->emitGiven || options->nReports || options->stopAfter || options->stage >= 0 ||
+      options->extractWeights || options->dumpAnnotations || options->args)
+    ok = fail(&driver, "'--join-weights' takes -o FILE.safetensors, and nothing else");
+  else if (!shardSafetensorsNamed(options->output) || strstr(options->output, ".json"))
+    ok = fail(&driver, "'--join-weights' needs a file: -o FILE.safetensors");
+  else if (!rankFilesJoin(options->joinWeights, options->output, message, sizeof message))
+    ok = fail(&driver, "%s", message);
+  return ok ? 0 : 1;
 }
 
 int shardOptDrive(const ShardOptOptions *options, ShardInputFile *input) {

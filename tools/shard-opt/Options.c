@@ -37,6 +37,8 @@ typedef enum OptionId {
   ID_REPORT,
   ID_DUMP_ANNOTATIONS,
   ID_EXTRACT_WEIGHTS,
+  ID_SPLIT_WEIGHTS,
+  ID_JOIN_WEIGHTS,
   ID_DEBUG_INFO,
   ID_BYTECODE,
   ID_VERIFY_EACH,
@@ -83,8 +85,13 @@ static const struct {
                    "Layout, collectives and bytes of the emitted program; repeatable", true},
     [ID_DUMP_ANNOTATIONS] = {"dump-annotations", OPTION_TEXT, NULL, "FILE",
                              "The chosen layout, in the form that --annotations reads", true},
-    [ID_EXTRACT_WEIGHTS] = {"extract-weights", OPTION_TEXT, NULL, "FILE.npz|DIR",
-                            "Take constants out of the model; they become arguments", true},
+    [ID_EXTRACT_WEIGHTS] =
+        {"extract-weights", OPTION_TEXT, NULL, "FILE|DIR",
+         "Take constants out of the model, into a .safetensors, an .npz or a folder", true},
+    [ID_SPLIT_WEIGHTS] = {"split-weights", OPTION_TEXT, NULL, "FILE|DIR",
+                          "Cut weights by the layout: one file a rank, in the folder -o DIR", true},
+    [ID_JOIN_WEIGHTS] = {"join-weights", OPTION_TEXT, NULL, "DIR",
+                         "Put what --split-weights wrote back together: -o FILE.safetensors", true},
     [ID_DEBUG_INFO] = {"mlir-print-debuginfo", OPTION_FLAG, NULL, NULL, "Print locations", false},
     [ID_BYTECODE] = {"emit-bytecode", OPTION_FLAG, NULL, NULL, "MLIR bytecode instead of text",
                      false},
@@ -181,6 +188,10 @@ static bool setValue(ShardOptOptions *options, int id, const char *value) {
     return setOnce(name, &options->dumpAnnotations, value);
   case ID_EXTRACT_WEIGHTS:
     return setOnce(name, &options->extractWeights, value);
+  case ID_SPLIT_WEIGHTS:
+    return setOnce(name, &options->splitWeights, value);
+  case ID_JOIN_WEIGHTS:
+    return setOnce(name, &options->joinWeights, value);
   case ID_STOP_AFTER:
     return setOnce(name, &options->stopAfter, value);
   case ID_MCPU:
@@ -266,7 +277,7 @@ bool shardOptOptionsParse(int argc, char **argv, ShardOptOptions *options) {
         secondInput = argument;
       if (!inputGiven)
         options->input = argument;
-      inputGiven = true;
+      options->inputGiven = inputGiven = true;
       continue;
     }
     const char *name = argument + 1 + (argument[1] == '-');

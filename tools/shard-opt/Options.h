@@ -16,9 +16,10 @@ typedef enum ShardOptEmit {
 typedef struct ShardOptOptions {
   const char *input;  // "-" by default
   const char *output; // "-" by default
-  bool outputGiven;
+  bool outputGiven, inputGiven;
   const char *degrees; // null: no --auto-shard; "auto" when it has no value
   const char *function, *args, *annotations, *rules, *dumpAnnotations, *extractWeights;
+  const char *splitWeights, *joinWeights;
   const char *stopAfter, *mcpu;
   char *dims; // all of --dim, separated by commas; owned
   bool noImplicitReplication, splitResults, resultsGiven, quiet, debugInfo, bytecode, verifyEach,

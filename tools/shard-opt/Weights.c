@@ -23,12 +23,14 @@ static bool hasSuffix(const char *text, const char *suffix) {
 
 bool shardOptWeightsBegin(const char *path, ShardOptWeights *out, char *message,
                           size_t messageBytes) {
-  *out = (ShardOptWeights){.path = path, .folder = !hasSuffix(path, ".npz")};
+  const char *suffix = hasSuffix(path, ".npz")           ? ".npz"
+                       : hasSuffix(path, ".safetensors") ? ".safetensors"
+                                                         : "";
+  *out = (ShardOptWeights){.path = path, .folder = !*suffix};
   size_t length = strlen(path);
   while (out->folder && length > 1 && path[length - 1] == '/')
     --length;
-  if (asprintf(&out->temporary, "%.*s.XXXXXX%s", (int)length, path, out->folder ? "" : ".npz") <
-      0) {
+  if (asprintf(&out->temporary, "%.*s.XXXXXX%s", (int)length, path, suffix) < 0) {
     *out = (ShardOptWeights){0};
     return fail(message, messageBytes, path, ENOMEM);
   }
@@ -43,7 +45,7 @@ bool shardOptWeightsBegin(const char *path, ShardOptWeights *out, char *message,
     error = errno;
   else if (out->folder)
     chmod(out->temporary, 0755);
-  else if ((fd = mkostemps(out->temporary, (int)strlen(".npz"), O_CLOEXEC)) < 0)
+  else if ((fd = mkostemps(out->temporary, (int)strlen(suffix), O_CLOEXEC)) < 0)
     error = errno;
   if (fd >= 0)
     close(fd);

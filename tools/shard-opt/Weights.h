@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/// Files on the way to `path`: an .npz or a folder that lies beside it until the commit.
+/// Files on the way to `path`: a .safetensors, an .npz or a folder that lies beside it until the
+/// commit.
 typedef struct ShardOptWeights {
   const char *path; // as given; null: nothing
   char *temporary;  // where to write to

@@ -89,6 +89,8 @@ static int runTool(const ShardOptOptions *options, char **argv) {
     return shardOptPrintPasses(), 0;
   if (options->reference)
     return shardOptPrintReference(), 0;
+  if (options->joinWeights)
+    return shardOptJoin(options);
   if (options->nForeign)
     return runMlirOpt(options, argv, NULL);
   bool asksDriver = options->degrees || options->function || options->args ||

@@ -4,6 +4,7 @@
 #include "Compile.h"
 #include "Memory.h"
 
+#include "../common/Safetensors.h"
 #include "shard/Pipelines.h"
 
 #include "mlir-c/Diagnostics.h"
@@ -140,7 +141,11 @@ void compilerCreate(const Options *options, Compiler *out) {
   if (options->args) {
     out->argsFile = strdup(options->args);
   } else if (options->data) {
-    if (asprintf(&out->argsFile, "%s/args.json", options->data) < 0)
+    // In the folder, or beside the file.
+    const char *slash = strrchr(options->data, '/');
+    int folder = shardSafetensorsNamed(options->data) ? slash ? (int)(slash - options->data) : 0
+                                                      : (int)strlen(options->data);
+    if (asprintf(&out->argsFile, "%.*s%sargs.json", folder, options->data, folder ? "/" : "") < 0)
       stop("out of memory");
     if (access(out->argsFile, R_OK) != 0) {
       free(out->argsFile);

@@ -5,6 +5,8 @@
 #include "../model/Element.h"
 #include "Memory.h"
 
+#include "../common/Safetensors.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -200,19 +202,46 @@ void reportJson(const ShardProgram *program, const Execution *execution, const c
   json_decref(root);
 }
 
-void reportSave(const ShardProgram *program, const Execution *execution, const char *folder) {
-  static const ShardNpyType types[] = {
-      [SHARD_RT_I1] = SHARD_NPY_BOOL,   [SHARD_RT_I8] = SHARD_NPY_I8,
-      [SHARD_RT_I16] = SHARD_NPY_I16,   [SHARD_RT_I32] = SHARD_NPY_I32,
-      [SHARD_RT_I64] = SHARD_NPY_I64,   [SHARD_RT_F16] = SHARD_NPY_F16,
-      [SHARD_RT_BF16] = SHARD_NPY_BF16, [SHARD_RT_F32] = SHARD_NPY_F32,
-      [SHARD_RT_F64] = SHARD_NPY_F64};
+static void saveSet(const ShardProgram *program, const Execution *execution, const char *path) {
+  size_t n = (size_t)program->nResults;
+  ShardSafetensor *tensors = memoryZeroed(n * sizeof *tensors);
+  char (*names)[32] = memoryZeroed(n * sizeof *names);
+  char message[1024];
+  for (size_t i = 0; i < n; ++i) {
+    const ShardProgramValue *value = &program->results[i];
+    snprintf(names[i], sizeof names[i], "out%03" PRId32, value->index);
+    if (value->rank > SHARD_NPY_MAX_RANK)
+      stop("%s: result %" PRId32 " has more than %d dimensions", path, value->index,
+           SHARD_NPY_MAX_RANK);
+    tensors[i] = (ShardSafetensor){
+        .name = names[i], .type = modelDataTypeOf(value->element), .rank = value->rank};
+    memcpy(tensors[i].shape, value->globalShape, (size_t)value->rank * sizeof(int64_t));
+  }
+  ShardSafetensorsWriter *writer =
+      shardSafetensorsWriterCreate(path, n, tensors, 0, NULL, message, sizeof message);
+  bool ok = writer != NULL;
+  for (size_t i = 0; ok && i < n; ++i)
+    ok = shardSafetensorsWriterAdd(writer, execution->results[program->results[i].index], message,
+                                   sizeof message);
+  if (!ok)
+    shardSafetensorsWriterAbandon(writer);
+  if (!ok || !shardSafetensorsWriterFinish(writer, message, sizeof message))
+    stop("%s", message);
+  free(tensors);
+  free(names);
+}
+
+void reportSave(const ShardProgram *program, const Execution *execution, const char *place) {
+  if (shardSafetensorsNamed(place)) {
+    saveSet(program, execution, place);
+    return;
+  }
   for (int32_t i = 0; i < program->nResults; ++i) {
     const ShardProgramValue *value = &program->results[i];
     char *path, message[1024];
-    if (asprintf(&path, "%s/out%03" PRId32 ".npy", folder, value->index) < 0)
+    if (asprintf(&path, "%s/out%03" PRId32 ".npy", place, value->index) < 0)
       stop("out of memory");
-    if (!shardNpyWriteFile(path, types[value->element], value->rank, value->globalShape,
+    if (!shardNpyWriteFile(path, modelDataTypeOf(value->element), value->rank, value->globalShape,
                            execution->results[value->index], message, sizeof message))
       stop("%s", message);
     free(path);

@@ -11,8 +11,9 @@ bool reportText(const ShardProgram *program, const Execution *execution, bool qu
 /// message when the file cannot be written.
 void reportJson(const ShardProgram *program, const Execution *execution, const char *path);
 
-/// Writes the whole results of a run that kept them as outNNN.npy, NNN being the original result,
-/// in the existing folder `folder`; stops with a message when one cannot be written.
-void reportSave(const ShardProgram *program, const Execution *execution, const char *folder);
+/// Writes the whole results of a run that kept them, NNN being the original result: as outNNN.npy
+/// in the existing folder `place`, or as outNNN in one .safetensors file of that name; stops with a
+/// message when one cannot be written.
+void reportSave(const ShardProgram *program, const Execution *execution, const char *place);
 
 #endif // SHARD_RUN_REPORT_H

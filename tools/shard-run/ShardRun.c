@@ -10,6 +10,8 @@
 #include "Report.h"
 #include "Values.h"
 
+#include "../common/Safetensors.h"
+
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -68,33 +70,54 @@ static void checkMemory(const ShardProgram *program, bool keepResults, const cha
          what, 1e-9 * (double)needed, meshRankCount(program), 1e-9 * (double)available);
 }
 
-/// The stored results: [nResults] by original result. The arrays stay with the caller.
+/// The stored results: [nResults] by original result. The arrays stay with the caller, and so does
+/// the set in `*outSet`, null for a folder.
 static ShardNpyArray *readExpected(const Options *options, const ShardProgram *program,
-                                   const void **outValues) {
+                                   const void **outValues, ShardSafetensors **outSet) {
   ShardNpyArray *arrays = memoryZeroed((size_t)program->nResults * sizeof *arrays);
   struct stat status;
-  if (stat(options->expect, &status) != 0 || !S_ISDIR(status.st_mode))
-    stop("there is no folder '%s' of expected results", options->expect);
+  char message[1024];
+  bool exists = stat(options->expect, &status) == 0;
+  *outSet = NULL;
+  if (exists && S_ISREG(status.st_mode) && shardSafetensorsNamed(options->expect)) {
+    *outSet = shardSafetensorsOpen(options->expect, message, sizeof message);
+    if (!*outSet)
+      stop("%s", message);
+  } else if (!exists || !S_ISDIR(status.st_mode)) {
+    stop("there is no folder or .safetensors file '%s' of expected results", options->expect);
+  }
   for (int32_t i = 0; i < program->nResults; ++i) {
     const ShardProgramValue *value = &program->results[i];
-    char *path, message[1024];
-    if (asprintf(&path, "%s/out%03" PRId32 ".npy", options->expect, value->index) < 0)
+    char *path, name[32];
+    snprintf(name, sizeof name, "out%03" PRId32, value->index);
+    if (asprintf(&path, *outSet ? "%s" : "%s/%s.npy", options->expect, name) < 0)
       stop("out of memory");
-    if (!shardNpyReadFile(path, &arrays[i], message, sizeof message))
+    const void *data = NULL;
+    if (*outSet) {
+      const ShardSafetensor *tensor = shardSafetensorsFind(*outSet, name);
+      if (!tensor)
+        stop("%s has no tensor '%s'", path, name);
+      arrays[i] = (ShardNpyArray){.type = tensor->type, .rank = tensor->rank};
+      memcpy(arrays[i].shape, tensor->shape, sizeof tensor->shape);
+      data = tensor->data;
+    } else if (!shardNpyReadFile(path, &arrays[i], message, sizeof message)) {
       stop("%s", message);
+    } else {
+      data = arrays[i].data;
+    }
     ShardProgramValue found = *value;
     found.rank = arrays[i].rank;
     found.globalShape = arrays[i].shape;
     char type[256], foundType[256];
     valuesFormatType(value, type, sizeof type);
     valuesFormatType(&found, foundType, sizeof foundType);
-    if (!valuesElementOfNpy(arrays[i].type, value->element))
+    if (!modelDataTypeFits(arrays[i].type, value->element))
       stop("%s: result %" PRId32 " is of type %s, expected %s", path, value->index,
            shardNpyTypeName(arrays[i].type), elementName(value->element));
     if (strcmp(type, foundType))
       stop("%s: result %" PRId32 " is %s, expected %s", path, value->index, foundType, type);
     free(path);
-    outValues[value->index] = arrays[i].data;
+    outValues[value->index] = data;
   }
   return arrays;
 }
@@ -132,9 +155,10 @@ int main(int argc, char **argv) {
   if (options.results && strcmp(options.results, "whole") && strcmp(options.results, "split"))
     stop("--results=%s: expected whole or split", options.results);
   struct stat status;
-  if (options.data && (stat(options.data, &status) != 0 || !S_ISDIR(status.st_mode)))
-    stop("there is no data folder '%s'", options.data);
-  if (options.save && (stat(options.save, &status) != 0 || !S_ISDIR(status.st_mode)))
+  if (options.data && stat(options.data, &status) != 0)
+    stop("there is no data folder or .safetensors file '%s'", options.data);
+  if (options.save && !shardSafetensorsNamed(options.save) &&
+      (stat(options.save, &status) != 0 || !S_ISDIR(status.st_mode)))
     stop("there is no folder '%s' to save results in", options.save);
 
   Compiler compiler;
@@ -163,7 +187,7 @@ int main(int argc, char **argv) {
 
   // What the original says about its arguments holds for every layout of it.
   const Compiled *describes = original.program ? &original : &compiled;
-  ValueOptions valueOptions = {.dataFolder = options.data,
+  ValueOptions valueOptions = {.dataPath = options.data,
                                .seeded = options.seeded,
                                .seed = options.seed,
                                .wholeNumbers = options.integers ? 2 : 0,
@@ -199,9 +223,10 @@ int main(int argc, char **argv) {
                     .exact = exact};
   }
   ShardNpyArray *expected = NULL;
+  ShardSafetensors *expectedSet = NULL;
   const void **expectedValues = memoryZeroed(nResults * sizeof *expectedValues);
   if (options.expect) {
-    expected = readExpected(&options, program, expectedValues);
+    expected = readExpected(&options, program, expectedValues, &expectedSet);
     references[nReferences++] = (Reference){.what = "the stored results",
                                             .nResults = nResults,
                                             .values = expectedValues,
@@ -234,6 +259,7 @@ int main(int argc, char **argv) {
   for (int32_t i = 0; expected && i < program->nResults; ++i)
     shardNpyRelease(&expected[i]);
   free(expected);
+  shardSafetensorsDestroy(expectedSet);
   free(expectedValues);
   valuesRelease(&values);
   free(exact);

@@ -78,41 +78,9 @@ void valuesFill(const ValueSource *source, ShardRtElement element, const Placeme
   placementVisit(placement, fillRun, &fill);
 }
 
-bool valuesElementOfNpy(ShardNpyType type, ShardRtElement element) {
-  switch (element) {
-  case SHARD_RT_I1:
-    return type == SHARD_NPY_BOOL;
-  case SHARD_RT_I8:
-    return type == SHARD_NPY_I8 || type == SHARD_NPY_U8;
-  case SHARD_RT_I16:
-    return type == SHARD_NPY_I16 || type == SHARD_NPY_U16;
-  case SHARD_RT_I32:
-    return type == SHARD_NPY_I32 || type == SHARD_NPY_U32;
-  case SHARD_RT_I64:
-    return type == SHARD_NPY_I64 || type == SHARD_NPY_U64;
-  case SHARD_RT_F16:
-    return type == SHARD_NPY_F16;
-  case SHARD_RT_BF16:
-    return shardNpyTypeHolds(type, SHARD_NPY_BF16);
-  case SHARD_RT_F32:
-    return type == SHARD_NPY_F32;
-  case SHARD_RT_F64:
-    return type == SHARD_NPY_F64;
-  }
-  return false;
-}
-
-static void formatShape(char *text, size_t textSize, int32_t rank, const int64_t *shape,
-                        const char *type) {
-  size_t used = 0;
-  for (int32_t i = 0; i < rank && used < textSize; ++i)
-    used += (size_t)snprintf(text + used, textSize - used, "%" PRId64 "x", shape[i]);
-  if (used < textSize)
-    snprintf(text + used, textSize - used, "%s", type);
-}
-
 void valuesFormatType(const ShardProgramValue *value, char *text, size_t textSize) {
-  formatShape(text, textSize, value->rank, value->globalShape, elementName(value->element));
+  modelDataFormatShape(text, textSize, value->rank, value->globalShape,
+                       elementName(value->element));
 }
 
 void valuesIndicesOf(const ShardProgramValue *value, size_t at, int64_t *out) {
@@ -131,39 +99,6 @@ void valuesFormatPlace(const ShardProgramValue *value, size_t at, char *text, si
     used += (size_t)snprintf(text + used, textSize - used, "%s%" PRId64, i ? ", " : "", indices[i]);
   if (used < textSize)
     snprintf(text + used, textSize - used, "]");
-}
-
-static void formatArgument(const ShardProgramValue *value, char *text, size_t textSize) {
-  if (value->name && value->name[0])
-    snprintf(text, textSize, "argument %" PRId32 " '%s'", value->index, value->name);
-  else
-    snprintf(text, textSize, "argument %" PRId32, value->index);
-}
-
-static void readFile(const char *folder, const ShardArgsJson *json, const ShardArgsEntry *entry,
-                     const ShardProgramValue *value, ValueSource *source) {
-  char message[1024], argument[512], type[256];
-  formatArgument(value, argument, sizeof argument);
-  valuesFormatType(value, type, sizeof type);
-  if (!entry->file[0])
-    stop("%s:%" PRId32 ":%" PRId32 ": %s has no file", json->path, entry->line, entry->column,
-         argument);
-  char *path;
-  if (asprintf(&path, "%s/%s", folder, entry->file) < 0)
-    stop("out of memory");
-  if (!shardNpyReadFile(path, &source->file, message, sizeof message))
-    stop("%s", message);
-  bool sameShape = source->file.rank == value->rank;
-  for (int32_t i = 0; sameShape && i < value->rank; ++i)
-    sameShape = source->file.shape[i] == value->globalShape[i];
-  if (!sameShape || !valuesElementOfNpy(source->file.type, value->element)) {
-    char found[256];
-    formatShape(found, sizeof found, source->file.rank, source->file.shape,
-                shardNpyTypeName(source->file.type));
-    stop("%s: %s is %s, expected %s", path, argument, found, type);
-  }
-  free(path);
-  source->data = source->file.data;
 }
 
 static const char *roleOf(const ShardProgram *program, const ShardProgramValue *value) {
@@ -189,6 +124,12 @@ static Distribution chooseByShape(const ShardProgramValue *value, const char *ro
   return (Distribution){.kind = DISTRIBUTION_NORMAL, .deviation = 1 / sqrt((double)last)};
 }
 
+static _Noreturn void stopWithReason(const char *message) {
+  if (strstr(message, ": error: "))
+    stopWithText(message);
+  stop("%s", message);
+}
+
 void valuesCreate(const ShardProgram *program, const ValueOptions *options, ValueSet *out) {
   *out = (ValueSet){0};
   for (int32_t i = 0; i < program->nArguments; ++i)
@@ -196,74 +137,34 @@ void valuesCreate(const ShardProgram *program, const ValueOptions *options, Valu
       out->count = (size_t)program->arguments[i].index + 1;
   out->sources = memoryZeroed(out->count * sizeof *out->sources);
 
-  // Which entry of args.json is which argument. Constants of the program match by name only.
-  ShardArgsJson *json = NULL;
-  int64_t *entryOf = memoryZeroed((size_t)program->nArguments * sizeof *entryOf);
-  for (int32_t i = 0; i < program->nArguments; ++i)
-    entryOf[i] = -1;
-  if (options->dataFolder) {
-    struct stat status;
-    if (stat(options->dataFolder, &status) != 0 || !S_ISDIR(status.st_mode))
-      stop("there is no data folder '%s'", options->dataFolder);
-    char *path, message[1024];
-    if (asprintf(&path, "%s/args.json", options->dataFolder) < 0)
-      stop("out of memory");
-    json = shardArgsJsonReadFile(path, message, sizeof message);
-    if (!json) {
-      if (strstr(message, ": error: "))
-        stopWithText(message);
-      stop("%s", message);
-    }
-    free(path);
-    const char **names = memoryZeroed((size_t)program->nArguments * sizeof *names);
-    int64_t *matched = memoryZeroed((size_t)program->nArguments * sizeof *matched);
-    for (int pass = 0; pass < 2; ++pass) {
-      size_t count = 0;
-      for (int32_t i = 0; i < program->nArguments; ++i) {
-        const ShardProgramValue *value = &program->arguments[i];
-        if ((value->constant != 0) != (pass == 1) || value->data)
-          continue;
-        if (pass == 1 && !(value->name && value->name[0]))
-          continue;
-        names[count++] = value->name;
-      }
-      if (!shardArgsJsonMatch(json, count, names, matched, message, sizeof message))
-        stop("%s", message);
-      size_t next = 0;
-      for (int32_t i = 0; i < program->nArguments; ++i) {
-        const ShardProgramValue *value = &program->arguments[i];
-        if ((value->constant != 0) != (pass == 1) || value->data)
-          continue;
-        if (pass == 1 && !(value->name && value->name[0]))
-          continue;
-        entryOf[i] = matched[next++];
-      }
-    }
-    free(names);
-    free(matched);
+  char message[1024];
+  if (options->dataPath) {
+    out->stored = modelDataOpen(options->dataPath, program, message, sizeof message);
+    if (!out->stored)
+      stopWithReason(message);
   }
-
   for (int32_t i = 0; i < program->nArguments; ++i) {
     const ShardProgramValue *value = &program->arguments[i];
     if (value->index < 0 || elementBytes(value->element) == 0)
       stop("the program's table of arguments is damaged: entry %" PRId32, i);
     ValueSource *source = &out->sources[value->index];
     char argument[512];
-    formatArgument(value, argument, sizeof argument);
-    if (value->data) {
+    modelDataFormatArgument(value, argument, sizeof argument);
+    if (value->data)
       source->data = value->data;
+    if (source->data) // an argument may lie in two ways, in two stages
       continue;
-    }
-    // Inputs that have no file are drawn: --extract-weights writes such entries.
-    const ShardArgsEntry *entry = entryOf[i] >= 0 ? &json->arguments[entryOf[i]] : NULL;
-    if (entry && (entry->file[0] || strcmp(entry->role, "input") != 0)) {
-      readFile(options->dataFolder, json, entry, value, source);
+    ModelDataState state = out->stored ? modelDataGetState(out->stored, i) : MODEL_DATA_NO_FILE;
+    if (state == MODEL_DATA_STORED) {
+      if (!modelDataRead(out->stored, i, &source->file, &source->data, message, sizeof message))
+        stopWithReason(message);
       out->fileBytes += source->file.sizeBytes;
       out->fromFiles = true;
       continue;
     }
-    if (options->dataFolder && !entry && !value->constant)
-      stop("%s is not in %s", argument, json->path);
+    if (state == MODEL_DATA_UNKNOWN && !value->constant)
+      stop("%s is not in %s%s", argument, modelDataPath(out->stored),
+           value->name && value->name[0] ? "" : ", which goes by names (--args=FILE gives them)");
     if (value->constant && !options->seeded) {
       char type[256];
       valuesFormatType(value, type, sizeof type);
@@ -289,13 +190,12 @@ void valuesCreate(const ShardProgram *program, const ValueOptions *options, Valu
       source->distribution.count = 1;
     out->random = true;
   }
-  free(entryOf);
-  shardArgsJsonDestroy(json);
 }
 
 void valuesRelease(ValueSet *values) {
   for (size_t i = 0; i < values->count; ++i)
     shardNpyRelease(&values->sources[i].file);
   free(values->sources);
+  modelDataClose(values->stored);
   *values = (ValueSet){0};
 }

@@ -5,8 +5,7 @@
 #include "../model/Placement.h"
 #include "Initialize.h"
 
-#include "../common/ArgsJson.h"
-#include "../common/Npy.h"
+#include "../model/ModelData.h"
 #include "shard/Program.h"
 
 /// One argument's whole value: read from a file, part of the program, or drawn.
@@ -24,11 +23,12 @@ typedef struct ValueSet {
   ValueSource *sources; // [count], indexed by the original argument
   size_t fileBytes;     // held by the files read
   bool fromFiles, random;
+  ModelData *stored; // null: none
 } ValueSet;
 
 typedef struct ValueOptions {
-  const char *dataFolder; // null: drawn
-  bool seeded;            // --seed was given
+  const char *dataPath; // folder or .safetensors; null: drawn
+  bool seeded;          // --seed was given
   uint64_t seed;
   int32_t wholeNumbers;              // whole numbers only, up to this one; 0: any
   const Distribution *distributions; // [nDistributions] by argument; may be null
@@ -47,8 +47,6 @@ void valuesRelease(ValueSet *values);
 void valuesFill(const ValueSource *source, ShardRtElement element, const Placement *placement,
                 void *local);
 
-/// Element type of an .npy file's type; false when none matches.
-bool valuesElementOfNpy(ShardNpyType type, ShardRtElement element);
 /// Text such as "2x37xi64" in `text`.
 void valuesFormatType(const ShardProgramValue *value, char *text, size_t textSize);
 /// Element number of the whole value as indices, "[0, 3, 17]".

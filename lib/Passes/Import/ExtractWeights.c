@@ -1,8 +1,8 @@
 //===- ExtractWeights.c - Constants out of the program, into files *- C -*-===//
 // Reads: constants of the entry and of what it calls, as written or as `spmd.value` of an imported
 // program. Writes: an argument for each (`spmd.name`, `spmd.role`), and a folder with argNNN.npy
-// and args.json, or one .npz whose members have the arguments' names. Fails: when a file cannot be
-// written.
+// and args.json, or one .npz or .safetensors whose members have the arguments' names. Fails: when a
+// file cannot be written.
 //===----------------------------------------------------------------------===//
 #define _GNU_SOURCE
 
@@ -10,6 +10,7 @@
 
 #include "../../../tools/common/Npy.h"
 #include "../../../tools/common/Npz.h"
+#include "../../../tools/common/Safetensors.h"
 #include "../Core/Constants.h"
 #include "Evaluate.h"
 
@@ -29,7 +30,8 @@ typedef struct ExtractOptions {
 static const ShardOption optionTable[] = {
     SHARD_OPTION(ExtractOptions, function, "function", "", "",
                  "Entry function; empty: the one public function"),
-    SHARD_OPTION(ExtractOptions, output, "output", "", "", "FILE.npz, or a folder"),
+    SHARD_OPTION(ExtractOptions, output, "output", "", "",
+                 "FILE.safetensors, FILE.npz, or a folder"),
 };
 
 typedef struct Weight {
@@ -291,6 +293,47 @@ static MlirLogicalResult writeNpz(const Extraction *extraction) {
   return mlirLogicalResultSuccess();
 }
 
+/// The header comes first: each weight is read for its shape, then for its values.
+static MlirLogicalResult writeSafetensors(const Extraction *extraction) {
+  const ShardImport *import = extraction->import;
+  MlirLocation nowhere = mlirLocationUnknownGet(import->context);
+  ShardSafetensor *tensors =
+      SHARD_ARENA_ARRAY(import->arena, ShardSafetensor, extraction->nWeights + 1);
+  ShardSafetensorsWriter *writer = NULL;
+  MlirLogicalResult result = mlirLogicalResultSuccess();
+  char message[512];
+  for (int pass = 0; pass < 2 && mlirLogicalResultIsSuccess(result); ++pass) {
+    for (intptr_t i = 0; i < extraction->nWeights && mlirLogicalResultIsSuccess(result); ++i) {
+      ShardArena *scratch = shardArenaCreate();
+      Array array;
+      result = readWeight(extraction, &extraction->weights[i], scratch, &array);
+      if (mlirLogicalResultIsSuccess(result) && pass == 0) {
+        tensors[i] = (ShardSafetensor){
+            .name = extraction->weights[i].name, .type = array.type, .rank = array.rank};
+        memcpy(tensors[i].shape, array.shape, (size_t)array.rank * sizeof(int64_t));
+      } else if (mlirLogicalResultIsSuccess(result) &&
+                 !shardSafetensorsWriterAdd(writer, array.data, message, sizeof(message))) {
+        result = shardEmitErrorAt(nowhere, "%s", message);
+      }
+      shardArenaDestroy(scratch);
+    }
+    if (pass == 0 && mlirLogicalResultIsSuccess(result) &&
+        !(writer = shardSafetensorsWriterCreate(extraction->output, (size_t)extraction->nWeights,
+                                                tensors, 0, NULL, message, sizeof(message))))
+      result = shardEmitErrorAt(nowhere, "%s", message);
+  }
+  if (mlirLogicalResultIsFailure(result))
+    shardSafetensorsWriterAbandon(writer);
+  else if (!shardSafetensorsWriterFinish(writer, message, sizeof(message)))
+    result = shardEmitErrorAt(nowhere, "%s", message);
+  return result;
+}
+
+static bool hasSuffix(const char *text, const char *suffix) {
+  size_t length = strlen(text), n = strlen(suffix);
+  return length > n && strcmp(text + length - n, suffix) == 0;
+}
+
 static MlirLogicalResult runExtractWeights(ShardPassRun *run) {
   const ExtractOptions *options = run->options;
   ShardImport import = {.context = run->context, .module = run->op, .arena = run->arena};
@@ -302,14 +345,14 @@ static MlirLogicalResult runExtractWeights(ShardPassRun *run) {
   Extraction extraction = {.import = &import, .output = options->output};
   findWeights(&extraction);
   markArguments(&extraction);
-  size_t length = strlen(options->output);
-  bool isNpz = length > 4 && strcmp(options->output + length - 4, ".npz") == 0;
-  return isNpz ? writeNpz(&extraction) : writeFolder(&extraction);
+  if (hasSuffix(options->output, ".safetensors"))
+    return writeSafetensors(&extraction);
+  return hasSuffix(options->output, ".npz") ? writeNpz(&extraction) : writeFolder(&extraction);
 }
 
 const ShardPassInfo shardExtractWeightsPass = {
     .argument = "shard-extract-weights",
-    .summary = "Take constants out of the program, into .npy files or an .npz",
+    .summary = "Take constants out of the program, into a .safetensors, an .npz or .npy files",
     .anchor = "builtin.module",
     SHARD_PASS_OPTIONS(ExtractOptions, optionTable),
     .run = runExtractWeights,

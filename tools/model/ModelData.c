@@ -1,0 +1,224 @@
+//===- ModelData.c - Stored values of a model's arguments ---------*- C -*-===//
+#define _GNU_SOURCE
+
+#include "ModelData.h"
+#include "Element.h"
+
+#include "../common/ArgsJson.h"
+#include "../common/Safetensors.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct ModelData {
+  const ShardProgram *program;
+  char *path, *folder; // what says what is stored; where its files are
+  ShardArgsJson *json; // null: a set
+  int64_t *entries;    // [program->nArguments] of json, -1: none
+  ShardSafetensors *set;
+};
+
+__attribute__((format(printf, 3, 4))) static bool fail(char *message, size_t messageSize,
+                                                       const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(message, messageSize, format, arguments);
+  va_end(arguments);
+  return false;
+}
+
+void modelDataFormatShape(char *text, size_t textSize, int32_t rank, const int64_t *shape,
+                          const char *type) {
+  size_t used = 0;
+  for (int32_t i = 0; i < rank && used < textSize; ++i)
+    used += (size_t)snprintf(text + used, textSize - used, "%" PRId64 "x", shape[i]);
+  if (used < textSize)
+    snprintf(text + used, textSize - used, "%s", type);
+}
+
+void modelDataFormatArgument(const ShardProgramValue *value, char *text, size_t textSize) {
+  if (value->name && value->name[0])
+    snprintf(text, textSize, "argument %" PRId32 " '%s'", value->index, value->name);
+  else
+    snprintf(text, textSize, "argument %" PRId32, value->index);
+}
+
+static const struct {
+  ShardNpyType type, unsignedType;
+} typeTable[] = {[SHARD_RT_I1] = {SHARD_NPY_BOOL, SHARD_NPY_BOOL},
+                 [SHARD_RT_I8] = {SHARD_NPY_I8, SHARD_NPY_U8},
+                 [SHARD_RT_I16] = {SHARD_NPY_I16, SHARD_NPY_U16},
+                 [SHARD_RT_I32] = {SHARD_NPY_I32, SHARD_NPY_U32},
+                 [SHARD_RT_I64] = {SHARD_NPY_I64, SHARD_NPY_U64},
+                 [SHARD_RT_F16] = {SHARD_NPY_F16, SHARD_NPY_F16},
+                 [SHARD_RT_BF16] = {SHARD_NPY_BF16, SHARD_NPY_BF16},
+                 [SHARD_RT_F32] = {SHARD_NPY_F32, SHARD_NPY_F32},
+                 [SHARD_RT_F64] = {SHARD_NPY_F64, SHARD_NPY_F64}};
+
+ShardNpyType modelDataTypeOf(ShardRtElement element) { return typeTable[element].type; }
+
+bool modelDataTypeFits(ShardNpyType type, ShardRtElement element) {
+  return (size_t)element < sizeof typeTable / sizeof typeTable[0] &&
+         (shardNpyTypeHolds(type, typeTable[element].type) ||
+          type == typeTable[element].unsignedType);
+}
+
+//===----------------------------------------------------------------------===//
+// Opening
+//===----------------------------------------------------------------------===//
+
+/// Arguments that an entry may give: first those of the model, then elided constants with a name.
+static bool takesPart(const ShardProgramValue *value, bool constants) {
+  return !value->data && (value->constant != 0) == constants &&
+         (!constants || (value->name && value->name[0]));
+}
+
+static bool matchEntries(ModelData *data, char *message, size_t messageSize) {
+  const ShardProgram *program = data->program;
+  size_t n = (size_t)program->nArguments;
+  data->entries = calloc(n + 1, sizeof *data->entries);
+  const char **names = calloc(n + 1, sizeof *names);
+  int64_t *matched = calloc(n + 1, sizeof *matched);
+  bool ok = (data->entries && names && matched) || fail(message, messageSize, "out of memory");
+  for (size_t i = 0; ok && i < n; ++i)
+    data->entries[i] = -1;
+  for (int constants = 0; ok && constants < 2; ++constants) {
+    size_t count = 0, next = 0;
+    for (size_t i = 0; i < n; ++i)
+      if (takesPart(&program->arguments[i], constants))
+        names[count++] = program->arguments[i].name;
+    ok = shardArgsJsonMatch(data->json, count, names, matched, message, messageSize);
+    for (size_t i = 0; ok && i < n; ++i)
+      if (takesPart(&program->arguments[i], constants))
+        data->entries[i] = matched[next++];
+  }
+  free(names);
+  free(matched);
+  return ok;
+}
+
+static bool openFolder(ModelData *data, const char *path, char *message, size_t messageSize) {
+  if (!(data->folder = strdup(path)) || asprintf(&data->path, "%s/args.json", path) < 0)
+    return fail(message, messageSize, "out of memory");
+  data->json = shardArgsJsonReadFile(data->path, message, messageSize);
+  return data->json && matchEntries(data, message, messageSize);
+}
+
+ModelData *modelDataOpen(const char *path, const ShardProgram *program, char *message,
+                         size_t messageSize) {
+  ModelData *data = calloc(1, sizeof *data);
+  bool ok = data || fail(message, messageSize, "out of memory");
+  struct stat status;
+  if (ok) {
+    data->program = program;
+    if (stat(path, &status) != 0)
+      ok = fail(message, messageSize, "there is no data folder or .safetensors file '%s'", path);
+    else if (S_ISDIR(status.st_mode))
+      ok = openFolder(data, path, message, messageSize);
+    else if (!shardSafetensorsNamed(path))
+      ok = fail(message, messageSize,
+                "'%s' is neither a folder nor a .safetensors file nor its .index.json", path);
+    else
+      ok = (data->path = strdup(path)) &&
+           (data->set = shardSafetensorsOpen(path, message, messageSize));
+  }
+  if (ok)
+    return data;
+  modelDataClose(data);
+  return NULL;
+}
+
+void modelDataClose(ModelData *data) {
+  if (!data)
+    return;
+  shardArgsJsonDestroy(data->json);
+  shardSafetensorsDestroy(data->set);
+  free(data->entries);
+  free(data->path);
+  free(data->folder);
+  free(data);
+}
+
+const char *modelDataPath(const ModelData *data) { return data->path; }
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+static const ShardSafetensor *findTensor(const ModelData *data, int32_t i) {
+  const char *name = data->program->arguments[i].name;
+  return name && name[0] ? shardSafetensorsFind(data->set, name) : NULL;
+}
+
+ModelDataState modelDataGetState(const ModelData *data, int32_t i) {
+  if (data->set) {
+    if (findTensor(data, i))
+      return MODEL_DATA_STORED;
+    return strcmp(data->program->arguments[i].role, "input") == 0 ? MODEL_DATA_NO_FILE
+                                                                  : MODEL_DATA_UNKNOWN;
+  }
+  if (data->entries[i] < 0)
+    return MODEL_DATA_UNKNOWN;
+  // Inputs that have no file: --extract-weights writes such entries.
+  const ShardArgsEntry *entry = &data->json->arguments[data->entries[i]];
+  return entry->file[0] || strcmp(entry->role, "input") != 0 ? MODEL_DATA_STORED
+                                                             : MODEL_DATA_NO_FILE;
+}
+
+static bool readEntry(const ModelData *data, int32_t i, ShardNpyArray *out, char **outPath,
+                      char *message, size_t messageSize) {
+  const ShardArgsEntry *entry = &data->json->arguments[data->entries[i]];
+  char argument[512];
+  modelDataFormatArgument(&data->program->arguments[i], argument, sizeof argument);
+  if (!entry->file[0])
+    return fail(message, messageSize, "%s:%" PRId32 ":%" PRId32 ": error: %s has no file",
+                data->json->path, entry->line, entry->column, argument);
+  if (asprintf(outPath, "%s/%s", data->folder, entry->file) < 0)
+    return fail(message, messageSize, "out of memory");
+  return shardNpyReadFile(*outPath, out, message, messageSize);
+}
+
+static bool checkType(const ShardProgramValue *value, const char *path, const ShardNpyArray *array,
+                      char *message, size_t messageSize) {
+  bool same = array->rank == value->rank && modelDataTypeFits(array->type, value->element);
+  for (int32_t d = 0; same && d < value->rank; ++d)
+    same = array->shape[d] == value->globalShape[d];
+  if (same)
+    return true;
+  char argument[512], found[256], expected[256];
+  modelDataFormatArgument(value, argument, sizeof argument);
+  modelDataFormatShape(found, sizeof found, array->rank, array->shape,
+                       shardNpyTypeName(array->type));
+  modelDataFormatShape(expected, sizeof expected, value->rank, value->globalShape,
+                       elementName(value->element));
+  return fail(message, messageSize, "%s: %s is %s, expected %s", path, argument, found, expected);
+}
+
+bool modelDataRead(ModelData *data, int32_t i, ShardNpyArray *out, const void **outData,
+                   char *message, size_t messageSize) {
+  char *path = NULL;
+  bool ok = true;
+  *out = (ShardNpyArray){0};
+  if (data->set) {
+    const ShardSafetensor *tensor = findTensor(data, i);
+    out->type = tensor->type;
+    out->rank = tensor->rank;
+    memcpy(out->shape, tensor->shape, sizeof out->shape);
+    out->sizeBytes = (size_t)(tensor->end - tensor->begin);
+    out->count = (int64_t)out->sizeBytes / shardNpyTypeBytes(tensor->type);
+    *outData = tensor->data;
+    path = strdup(tensor->file);
+  } else {
+    ok = readEntry(data, i, out, &path, message, messageSize);
+    *outData = out->data;
+  }
+  ok = ok && checkType(&data->program->arguments[i], path ? path : "", out, message, messageSize);
+  if (!ok)
+    shardNpyRelease(out);
+  free(path);
+  return ok;
+}
