@@ -1,0 +1,9 @@
+// RUN: shard-run --auto-shard=dp2,tp4 --check --quiet %s
+// An argument that nobody uses: upstream crashes.
+shard.grid @mesh(shape = 2x4) {spmd.axes = ["dp", "tp"]}
+func.func @unused(%x: tensor<8x16xf32>, %y: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  %rows = shard.sharding @mesh split_axes = [[0]] : !shard.sharding
+  %a = shard.shard %x to %rows : tensor<8x16xf32>
+  %0 = math.exp %a : tensor<8x16xf32>
+  return %0 : tensor<8x16xf32>
+}
