@@ -396,7 +396,7 @@ static void compare(const Program *p, const Compiled *original, const Compiled *
     describeDifference(original->program, &originalRun, out);
   else if (differs(&run))
     describeDifference(sharded->program, &run, out);
-  else
+  else if (!p->brief)
     measureSensitivity(sharded->program, &values, &run, out);
   if (stock && out->verdict == PASSED)
     stockWrite(stock, p->plain.data, original->program, &originalValues, &originalRun, exact);

@@ -278,13 +278,12 @@ static void addInputs(Program *p) {
   }
 }
 
-/// Copies `from` without the lines and attributes that say how values lie.
-static void stripShardings(Text *out, const char *from) {
+void stripShardings(Text *out, const char *from) {
   while (*from) {
     const char *end = strchr(from, '\n');
     size_t length = end ? (size_t)(end - from) + 1 : strlen(from);
     char *line = strndup(from, length);
-    if (!strstr(line, "= shard.") && strncmp(line, "shard.grid", 10)) {
+    if (!strstr(line, "= shard.") && !strstr(line, "shard.grid ")) {
       char *at0;
       while ((at0 = strstr(line, "spmd.sharding = ")) || (at0 = strstr(line, "spmd.dims = "))) {
         char *to = strchr(at0, '[');

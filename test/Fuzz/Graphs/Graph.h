@@ -94,11 +94,14 @@ typedef struct Program {
   char degrees[64];
   bool used[MAX_ROWS]; // rows of the op table
   bool hasCall, hasLoop, failed;
+  bool brief; // compared once, for reduction
 } Program;
 
 /// Writes a program. `release` it after use.
 void programCreate(Draws *draws, bool allowUneven, Program *out);
 void programRelease(Program *program);
+/// Copies `from` without the lines and attributes that say how values lie.
+void stripShardings(Text *out, const char *from);
 
 /// Number of the row of the op table with this name; -1: none.
 int rowOf(const char *name);

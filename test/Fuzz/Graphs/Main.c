@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 
 #include "Check.h"
+#include "Cut.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -18,7 +19,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BATCH = 50, MAX_JOBS = 64, MAX_FINDINGS = 4096, MAX_REDUCED = 12, MAX_TRIALS = 400 };
+enum {
+  BATCH = 50,
+  MAX_JOBS = 64,
+  MAX_FINDINGS = 4096,
+  MAX_REDUCED = 12,
+  MAX_TRIALS = 60,
+  MAX_CUTS = 200
+};
 
 typedef struct Options {
   uint64_t first, count;
@@ -174,17 +182,13 @@ static void signatureOf(const Outcome *outcome, char *out, size_t outBytes) {
   out[n] = 0;
 }
 
-static void runReplayed(const Options *options, const uint32_t *choices, size_t n, uint64_t seed,
-                        Outcome *out) {
+static void runForked(const Options *options, const Program *program, uint64_t seed, Outcome *out) {
   int file;
   Child child = {.next = seed};
   child.pid = startChild(&file, &child.errors);
   if (child.pid == 0) {
-    Draws draws = {.replayed = choices, .nReplayed = n, .replaying = true};
-    Program program;
-    programCreate(&draws, !options->even, &program);
     *out = (Outcome){.seed = seed};
-    checkProgram(&program, NULL, out);
+    checkProgram(program, NULL, out);
     sendAll(file, out, sizeof *out);
     _exit(0);
   }
@@ -228,7 +232,13 @@ static bool tryChoices(Reduction *r, uint32_t *choices, size_t n) {
   ++r->trials;
   Outcome outcome;
   char signature[400];
-  runReplayed(r->options, choices, n, r->seed, &outcome);
+  Draws draws = {.replayed = choices, .nReplayed = n, .replaying = true};
+  Program program;
+  programCreate(&draws, !r->options->even, &program);
+  program.brief = true;
+  runForked(r->options, &program, r->seed, &outcome);
+  programRelease(&program);
+  drawsRelease(&draws);
   signatureOf(&outcome, signature, sizeof signature);
   if (outcome.verdict == PASSED || strcmp(signature, r->signature))
     return false;
@@ -294,6 +304,58 @@ static void reduce(Reduction *r) {
   free(scratch);
 }
 
+/// Whether the program still fails in the same way with `text` as its module; then it has it.
+static bool tryText(Reduction *r, Program *program, Text *text) {
+  if (r->trials >= MAX_CUTS || now() > r->end)
+    return false;
+  ++r->trials;
+  Program smaller = *program;
+  smaller.brief = true;
+  smaller.module = *text;
+  smaller.plain = (Text){0};
+  stripShardings(&smaller.plain, text->data);
+  Outcome outcome;
+  char signature[400];
+  runForked(r->options, &smaller, r->seed, &outcome);
+  signatureOf(&outcome, signature, sizeof signature);
+  if (outcome.verdict == PASSED || strcmp(signature, r->signature)) {
+    textRelease(&smaller.plain);
+    return false;
+  }
+  textRelease(&program->module);
+  textRelease(&program->plain);
+  program->module = *text;
+  program->plain = smaller.plain;
+  *text = (Text){0};
+  return true;
+}
+
+/// One result, then op by op, on the text.
+static void cut(Reduction *r, Program *program) {
+  r->trials = 0;
+  int nResults = cutResultCount(program->module.data);
+  for (int i = 0; i < nResults && nResults > 1; ++i) {
+    Text text = {0};
+    bool done = cutProgram(program->module.data, i, 0, &text) && tryText(r, program, &text);
+    textRelease(&text);
+    if (done)
+      break;
+  }
+  for (bool smaller = true; smaller && r->trials < MAX_CUTS && now() < r->end;) {
+    smaller = false;
+    for (int number = 0;;) {
+      Text text = {0};
+      bool exists = cutProgram(program->module.data, -1, number, &text);
+      bool taken = exists && text.data && tryText(r, program, &text);
+      textRelease(&text);
+      if (!exists || now() > r->end)
+        break;
+      smaller |= taken;
+      number += !taken; // the next one has its number now
+    }
+  }
+}
+
 /// Reduces the program of a seed and prints it; keeps it as a file where --keep says.
 static void report(const Options *options, const Outcome *outcome) {
   Draws draws = {.state = outcome->seed};
@@ -308,11 +370,14 @@ static void report(const Options *options, const Outcome *outcome) {
     programRelease(&program);
     programCreate(&again, !options->even, &program);
     drawsRelease(&again);
+    int trials = r.trials;
+    r.end += 60;
+    cut(&r, &program);
+    r.trials += trials;
   }
   Text text = {0};
-  textAppend(&text, "// Seed %" PRIu64 ", %s: %s\n// %d of its ops are left after %d trials.\n",
-             outcome->seed, verdictName(outcome->verdict), outcome->message, program.nOps,
-             r.trials);
+  textAppend(&text, "// Seed %" PRIu64 ", %s: %s\n// Reduced in %d trials.\n", outcome->seed,
+             verdictName(outcome->verdict), outcome->message, r.trials);
   textAppend(&text, "// shard-run --auto-shard=%s --check=ORIGINAL%s --seed=%" PRIu64 " THIS\n%s",
              program.degrees, program.exact ? " --exact" : "", outcome->seed, program.module.data);
   if (options->keep) {
