@@ -410,10 +410,14 @@ static MlirLogicalResult collectFunction(ShardRuleBuilder *b, int32_t index,
     rule->op = op;
     rule->callee = -1;
     rule->form = shape->entry ? shape->entry->form : SHARD_OP_WHOLE;
+    ShardLoop loops[SHARD_MAX_LOOPS];
+    shape->loops = loops;
     if (shape->entry)
       shape->entry->describe(b, op, shape);
     else
       shardRuleDescribeWhole(b, op, shape);
+    shape->loops = SHARD_ARENA_ARRAY(b->arena, ShardLoop, shape->nLoops ? shape->nLoops : 1);
+    memcpy(shape->loops, loops, (size_t)shape->nLoops * sizeof(ShardLoop));
     if (rule->form == SHARD_OP_CALL) {
       MlirOperation callee = calleeOf(b->rules->module, op);
       for (int32_t f = 0; f < index; ++f)

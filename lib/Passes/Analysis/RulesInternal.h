@@ -65,7 +65,7 @@ enum { SHARD_MAX_LOOPS = 64 };
 struct ShardOpShape {
   const ShardOpEntry *entry;
   int32_t nLoops;
-  ShardLoop loops[SHARD_MAX_LOOPS];
+  ShardLoop *loops; // [nLoops]; SHARD_MAX_LOOPS while it is described
   int32_t nOperands, nResults, capacity;
   ShardPortShape *operands, *results;
 };

@@ -10,11 +10,42 @@
 
 #include <string.h>
 
+struct ShardUpstream {
+  const ShardMesh *mesh;
+  MlirContext context;
+  ShardArena *arena;
+  MlirType shardingType;
+  MlirAttribute grid;
+  const char *text; // of the last split_axes; neighbours are mostly split alike
+  MlirAttribute axes;
+};
+
+ShardUpstream *shardUpstreamCreate(const ShardMesh *mesh, MlirContext context, ShardArena *arena) {
+  ShardUpstream *upstream = SHARD_ARENA_NEW(arena, ShardUpstream);
+  *upstream = (ShardUpstream){
+      .mesh = mesh,
+      .context = context,
+      .arena = arena,
+      .shardingType = mlirTypeParseGet(context, mlirStringRefCreateFromCString("!shard.sharding")),
+      .grid = mlirFlatSymbolRefAttrGet(context, mlirStringRefCreateFromCString("mesh"))};
+  return upstream;
+}
+
+static MlirAttribute parseAxes(ShardUpstream *upstream, const char *text) {
+  if (!upstream->text || strcmp(upstream->text, text) != 0) {
+    upstream->text = text;
+    upstream->axes = mlirAttributeParseGet(upstream->context, mlirStringRefCreateFromCString(text));
+  }
+  return upstream->axes;
+}
+
 /// #shard<axisarray[[0], []]> of a sharding; null where upstream has no word for it.
-static MlirAttribute splitAxes(const ShardMesh *mesh, MlirContext context, MlirType type,
-                               int32_t nAtoms, const ShardAtom *atoms,
-                               const ShardSharding *sharding, ShardArena *arena) {
-  if (shardShardingIsUneven(mesh, nAtoms, atoms, sharding))
+static MlirAttribute splitAxes(ShardUpstream *upstream, MlirType type, int32_t nAtoms,
+                               const ShardAtom *atoms, const ShardSharding *sharding) {
+  ShardArena *arena = upstream->arena;
+  if (shardShardingIsReplicated(sharding))
+    return (MlirAttribute){NULL};
+  if (shardShardingIsUneven(upstream->mesh, nAtoms, atoms, sharding))
     return (MlirAttribute){NULL};
   int64_t rank = mlirShapedTypeGetRank(type);
   const char *text = "#shard<axisarray[";
@@ -39,17 +70,13 @@ static MlirAttribute splitAxes(const ShardMesh *mesh, MlirContext context, MlirT
   }
   if (!any)
     return (MlirAttribute){NULL};
-  text = shardArenaFormat(arena, "%s]>", text);
-  return mlirAttributeParseGet(context, mlirStringRefCreateFromCString(text));
+  return parseAxes(upstream, shardArenaFormat(arena, "%s]>", text));
 }
 
-void shardUpstreamAnnotate(const ShardMesh *mesh, MlirValue value, int32_t nAtoms,
+void shardUpstreamAnnotate(ShardUpstream *upstream, MlirValue value, int32_t nAtoms,
                            const ShardAtom *atoms, const ShardSharding *sharding) {
   MlirType type = mlirValueGetType(value);
-  MlirContext context = mlirTypeGetContext(type);
-  ShardArena *arena = shardArenaCreate();
-  MlirAttribute axes = splitAxes(mesh, context, type, nAtoms, atoms, sharding, arena);
-  shardArenaDestroy(arena);
+  MlirAttribute axes = splitAxes(upstream, type, nAtoms, atoms, sharding);
   if (!axes.ptr)
     return;
   bool argument = mlirValueIsABlockArgument(value);
@@ -59,13 +86,9 @@ void shardUpstreamAnnotate(const ShardMesh *mesh, MlirValue value, int32_t nAtom
       argument ? mlirBlockGetFirstOperation(block) : mlirOperationGetNextInBlock(definition);
   MlirLocation location = argument ? mlirOperationGetLocation(mlirBlockGetParentOperation(block))
                                    : mlirOperationGetLocation(definition);
-  MlirType shardingType =
-      mlirTypeParseGet(context, mlirStringRefCreateFromCString("!shard.sharding"));
-  ShardNamedAttribute attributes[] = {
-      {"grid", mlirFlatSymbolRefAttrGet(context, mlirStringRefCreateFromCString("mesh"))},
-      {"split_axes", axes}};
+  ShardNamedAttribute attributes[] = {{"grid", upstream->grid}, {"split_axes", axes}};
   MlirOperation described = shardOpCreate(block, before, location, "shard.sharding", 1,
-                                          &shardingType, 0, NULL, 2, attributes, 0, NULL);
+                                          &upstream->shardingType, 0, NULL, 2, attributes, 0, NULL);
   MlirValue operands[2] = {value, mlirOperationGetResult(described, 0)};
   MlirOperation shard = shardOpCreate(block, before, location, "shard.shard", 1, &type, 2, operands,
                                       0, NULL, 0, NULL);
@@ -101,8 +124,9 @@ static MlirAttribute ownSharding(MlirValue value) {
 }
 
 /// Whether split_axes says what an entry of spmd.sharding says, dimension by dimension.
-static bool agrees(const ShardMesh *mesh, MlirAttribute entry, MlirAttribute axes,
-                   ShardArena *arena) {
+static bool agrees(ShardUpstream *upstream, MlirAttribute entry, MlirAttribute axes) {
+  const ShardMesh *mesh = upstream->mesh;
+  ShardArena *arena = upstream->arena;
   if (!entry.ptr || !mlirAttributeIsAArray(entry))
     return true;
   const char *text = "#shard<axisarray[";
@@ -125,10 +149,7 @@ static bool agrees(const ShardMesh *mesh, MlirAttribute entry, MlirAttribute axe
     }
     text = shardArenaFormat(arena, "%s]", text);
   }
-  text = shardArenaFormat(arena, "%s]>", text);
-  MlirAttribute expected =
-      mlirAttributeParseGet(mlirAttributeGetContext(axes), mlirStringRefCreateFromCString(text));
-  return mlirAttributeEqual(expected, axes);
+  return mlirAttributeEqual(parseAxes(upstream, shardArenaFormat(arena, "%s]>", text)), axes);
 }
 
 MlirLogicalResult shardUpstreamErase(MlirOperation module, ShardArena *arena) {
@@ -139,13 +160,14 @@ MlirLogicalResult shardUpstreamErase(MlirOperation module, ShardArena *arena) {
     return mlirLogicalResultSuccess();
   ShardMesh mesh;
   bool hasMesh = shardMeshRead(module, arena, &mesh);
+  ShardUpstream *upstream = shardUpstreamCreate(&mesh, mlirOperationGetContext(module), arena);
   for (size_t i = 0; i < eraser.n; ++i) {
     MlirOperation op = eraser.ops[i];
     MlirValue value = mlirOperationGetOperand(op, 0), sharding = mlirOperationGetOperand(op, 1);
     MlirAttribute axes = mlirValueIsAOpResult(sharding)
                              ? shardOpGetAttribute(mlirOpResultGetOwner(sharding), "split_axes")
                              : (MlirAttribute){NULL};
-    if (hasMesh && axes.ptr && !agrees(&mesh, ownSharding(value), axes, arena))
+    if (hasMesh && axes.ptr && !agrees(upstream, ownSharding(value), axes))
       return shardEmitError(op, "'shard.shard' and 'spmd.sharding' disagree about this value");
     mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), value);
     mlirOperationDestroy(op);

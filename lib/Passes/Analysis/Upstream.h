@@ -7,9 +7,13 @@
 
 #include "Sharding.h"
 
+/// What the writer keeps from value to value. Lives in `arena`; borrows `mesh`.
+typedef struct ShardUpstream ShardUpstream;
+ShardUpstream *shardUpstreamCreate(const ShardMesh *mesh, MlirContext context, ShardArena *arena);
+
 /// Writes `shard.shard` after the definition of a split value and lets its users take that. Nothing
 /// is written for a value that is whole, partial, or split inside a dimension.
-void shardUpstreamAnnotate(const ShardMesh *mesh, MlirValue value, int32_t nAtoms,
+void shardUpstreamAnnotate(ShardUpstream *upstream, MlirValue value, int32_t nAtoms,
                            const ShardAtom *atoms, const ShardSharding *sharding);
 
 /// Takes every `shard.shard` out of the module again. One that disagrees with the spmd.sharding of

@@ -359,8 +359,9 @@ static void writeFunction(Propagation *p, int32_t f, bool wholeResults) {
 /// Beside the attributes: shard.shard, for tools that read upstream's dialect.
 static void writeUpstream(Propagation *p) {
   const ShardRules *rules = p->model->rules;
+  ShardUpstream *upstream = shardUpstreamCreate(&p->mesh, p->run->context, p->arena);
   for (int32_t v = 0; v < rules->nValues; ++v)
-    shardUpstreamAnnotate(&p->mesh, rules->values[v].value, rules->values[v].nAtoms,
+    shardUpstreamAnnotate(upstream, rules->values[v].value, rules->values[v].nAtoms,
                           rules->values[v].atoms, p->shardings[v]);
 }
 
