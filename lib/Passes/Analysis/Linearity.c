@@ -30,6 +30,20 @@ static intptr_t countUses(MlirValue value) {
   return n;
 }
 
+ShardCombiner shardCombinerOfOp(MlirOperation op) {
+  for (size_t i = 0; i < sizeof(combinerTable) / sizeof(combinerTable[0]); ++i)
+    if (shardOpIs(op, combinerTable[i].op)) {
+      ShardCombiner combiner = combinerTable[i].combiner;
+      MlirType type = mlirValueGetType(mlirOperationGetResult(op, 0));
+      if (mlirTypeIsAInteger(type) && mlirIntegerTypeGetWidth(type) == 1) // a signed i1 is 0 or -1
+        combiner = combiner == SHARD_COMBINER_MAX   ? SHARD_COMBINER_AND
+                   : combiner == SHARD_COMBINER_MIN ? SHARD_COMBINER_OR
+                                                    : combiner;
+      return combiner;
+    }
+  return SHARD_COMBINER_NONE;
+}
+
 /// The combiner that folds `accumulator` (a block argument) into `yielded`, and the other operand.
 /// A float cast of the accumulator's sum is not a combiner.
 static ShardCombiner bodyCombiner(MlirValue yielded, MlirValue accumulator, MlirValue *outOther) {
@@ -41,17 +55,7 @@ static ShardCombiner bodyCombiner(MlirValue yielded, MlirValue accumulator, Mlir
   if (isLeft == isRight)
     return SHARD_COMBINER_NONE;
   *outOther = isLeft ? right : left;
-  for (size_t i = 0; i < sizeof(combinerTable) / sizeof(combinerTable[0]); ++i)
-    if (shardOpIs(def, combinerTable[i].op)) {
-      ShardCombiner combiner = combinerTable[i].combiner;
-      MlirType type = mlirValueGetType(yielded);
-      if (mlirTypeIsAInteger(type) && mlirIntegerTypeGetWidth(type) == 1) // a signed i1 is 0 or -1
-        combiner = combiner == SHARD_COMBINER_MAX   ? SHARD_COMBINER_AND
-                   : combiner == SHARD_COMBINER_MIN ? SHARD_COMBINER_OR
-                                                    : combiner;
-      return combiner;
-    }
-  return SHARD_COMBINER_NONE;
+  return shardCombinerOfOp(def);
 }
 
 /// Degree of a body value in the chosen block arguments: 0 constant, 1 linear without a constant

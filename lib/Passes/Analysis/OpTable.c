@@ -32,7 +32,7 @@ static void describeConcat(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *
 
 // clang-format off: a row a line
 static const ShardOpEntry opTable[] = {
-    {"linalg.generic", LINALG_SUMMARY "; tensor.extract by linalg.index follows the loop, by data is a gather", SHARD_OP_COMPUTE, describeLinalg, shardLocaliseLinalg},
+    {"linalg.generic", LINALG_SUMMARY "; tensor.extract by linalg.index follows the loop, by data is a gather; a scan, an arg-max or a selection of k is split along its dimension", SHARD_OP_COMPUTE, describeLinalg, shardLocaliseLinalg},
     {"linalg.matmul", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg, shardLocaliseLinalg},
     {"linalg.batch_matmul", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg, shardLocaliseLinalg},
     {"linalg.matvec", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg, shardLocaliseLinalg},

@@ -4,6 +4,8 @@
 
 #include "RulesInternal.h"
 
+#include "Sequence.h"
+
 #include "../Core/Diagnostics.h"
 
 #include "mlir-c/BuiltinAttributes.h"
@@ -232,6 +234,72 @@ static void analyseOp(ShardRuleBuilder *b, const ShardOpShape *shape, ShardOpRul
   for (int32_t f = 0; f < rule->nFactors; ++f)
     whole |= rule->factors[f].kind == SHARD_FACTOR_WHOLE;
   rule->cheap = !data && !whole;
+}
+
+/// Whether every operand and result that the op indexes by the loop has the factor as the major
+/// part of that dimension.
+static bool headsEachDimension(ShardRuleBuilder *b, const ShardOpRule *rule, int32_t loop,
+                               int32_t factor) {
+  MlirAttribute maps = shardOpGetAttribute(rule->op, "indexing_maps");
+  intptr_t nMaps = mlirArrayAttrGetNumElements(maps);
+  for (int32_t i = 0; i < rule->nOperands + rule->nResults; ++i) {
+    bool result = i >= rule->nOperands;
+    const ShardPort *port = result ? &rule->results[i - rule->nOperands] : &rule->operands[i];
+    if (port->operandIndex < 0)
+      return false;
+    MlirAffineMap map = mlirAffineMapAttrGetValue(mlirArrayAttrGetElement(
+        maps, result ? nMaps - rule->nResults + port->operandIndex : port->operandIndex));
+    const ShardValueInfo *info = &b->rules->values[port->value];
+    for (intptr_t d = 0; d < mlirAffineMapGetNumResults(map); ++d) {
+      MlirAffineExpr expr = mlirAffineMapGetResult(map, d);
+      if (!mlirAffineExprIsFunctionOfDim(expr, loop))
+        continue;
+      int32_t head = 0;
+      while (head < info->nAtoms && info->atoms[head].dim != d)
+        ++head;
+      if (!mlirAffineExprIsADim(expr) || head == info->nAtoms || port->factors[head] != factor)
+        return false;
+    }
+  }
+  return true;
+}
+
+/// What runs along a dimension in order is whole in it, but for what Sequence.h knows to split.
+static void analyseSequence(ShardRuleBuilder *b, ShardOpRule *rule) {
+  ShardSequence sequence;
+  if (rule->form != SHARD_OP_COMPUTE || rule->nResults != mlirOperationGetNumResults(rule->op) ||
+      !shardSequenceRead(rule->op, b->arena, &sequence))
+    return;
+  int32_t head = 0;
+  while (head < rule->nFactors && rule->factors[head].loop != sequence.loop)
+    ++head;
+  if (head == rule->nFactors || !headsEachDimension(b, rule, sequence.loop, head))
+    return;
+  ShardFactor *factor = &rule->factors[head];
+  for (int32_t r = 0; r < rule->nResults; ++r) {
+    const ShardValueInfo *info = &b->rules->values[rule->results[r].value];
+    int64_t elementBytes = shardTypeElementBytes(mlirShapedTypeGetElementType(info->type));
+    // Places are told in 32 bits.
+    bool isPlace = sequence.kind == SHARD_SEQUENCE_CHOICE      ? sequence.isPlace[r]
+                   : sequence.kind == SHARD_SEQUENCE_SELECTION ? r == sequence.selection.nTensors
+                                                               : false;
+    bool told = sequence.kind == SHARD_SEQUENCE_SCAN        ? r == sequence.running
+                : sequence.kind == SHARD_SEQUENCE_SELECTION ? r <= sequence.selection.nTensors
+                                                            : true;
+    if (told)
+      factor->exchange +=
+          isPlace && elementBytes > 4 ? info->bytes / elementBytes * 4 : info->bytes;
+  }
+  for (int32_t i = 0; i < rule->nOperands; ++i) {
+    const ShardPort *port = &rule->operands[i];
+    bool along = false;
+    for (int32_t a = 0; a < b->rules->values[port->value].nAtoms; ++a)
+      along |= port->factors[a] == head;
+    if (along && !port->init)
+      factor->whole += b->rules->values[port->value].bytes;
+  }
+  factor->kind = sequence.kind == SHARD_SEQUENCE_SCAN ? SHARD_FACTOR_SCAN : SHARD_FACTOR_SELECT;
+  factor->combiner = SHARD_COMBINER_NONE;
 }
 
 //===----------------------------------------------------------------------===//
@@ -487,6 +555,7 @@ ShardRules *shardRulesCreate(MlirOperation module, ShardArena *arena) {
     for (int32_t o = 0; o < rules->functions[f].nOps; ++o) {
       bindOp(&builder, &shapes[f][o], &rules->functions[f].ops[o]);
       analyseOp(&builder, &shapes[f][o], &rules->functions[f].ops[o]);
+      analyseSequence(&builder, &rules->functions[f].ops[o]);
     }
   int64_t *sizes = SHARD_ARENA_ARRAY(arena, int64_t, rules->nClasses ? rules->nClasses : 1);
   for (size_t i = 0; i < builder.nNodes; ++i)

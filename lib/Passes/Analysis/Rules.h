@@ -16,6 +16,8 @@ typedef enum ShardFactorKind {
   SHARD_FACTOR_PARALLEL,  // in a result
   SHARD_FACTOR_REDUCTION, // combined away, `combiner`
   SHARD_FACTOR_GATHER,    // an operand dimension indexed by data: split as mask + partial sum
+  SHARD_FACTOR_SCAN,      // carried along (Sequence.h): a local scan and the totals of the others
+  SHARD_FACTOR_SELECT,    // chosen from: each rank's choice, of which all choose; results whole
   SHARD_FACTOR_WHOLE      // must not be split
 } ShardFactorKind;
 
@@ -25,7 +27,18 @@ typedef struct ShardFactor {
   ShardFactorKind kind;
   ShardCombiner combiner; // REDUCTION, of the first result; SUM for GATHER
   int32_t loop;           // linalg iteration dimension it is part of, or -1
+  int64_t exchange;       // SCAN, SELECT: bytes that a rank tells each other one
+  int64_t whole;          // SELECT: bytes of the operands along it, which is the other way
 } ShardFactor;
+
+/// Whether results are partial when the factor is split.
+static inline bool shardFactorIsCombined(const ShardFactor *factor) {
+  return factor->kind == SHARD_FACTOR_REDUCTION || factor->kind == SHARD_FACTOR_GATHER;
+}
+/// Whether a SELECT factor over `n` ranks is worth splitting: it is where operands are so split.
+static inline bool shardFactorPays(const ShardFactor *factor, int64_t n) {
+  return factor->exchange <= (factor->whole + n - 1) / n;
+}
 
 /// A tensor operand or result of an op (a tensor captured by a body's tensor.extract counts as an
 /// operand: then `operandIndex` is -1 and `user` the tensor.extract).

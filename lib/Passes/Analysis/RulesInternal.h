@@ -93,6 +93,9 @@ void shardNodeTie(ShardRuleBuilder *b, int32_t x, int32_t y);
 /// OpTable.c: an op without a rule.
 void shardRuleDescribeWhole(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape);
 
+/// Linearity.c: the combiner that an op of two operands is; NONE for a null op, or another.
+ShardCombiner shardCombinerOfOp(MlirOperation op);
+
 /// Linearity.c: fills combiners of reduction factors, linearity and flops of a linalg op.
 void shardRuleAnalyseBody(ShardRuleBuilder *b, const ShardOpShape *shape, ShardOpRule *rule);
 void shardRuleAddLinear(ShardRuleBuilder *b, ShardOpRule *rule, uint32_t mask);

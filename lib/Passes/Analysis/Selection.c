@@ -9,8 +9,8 @@
 #include "mlir-c/BuiltinAttributes.h"
 #include "mlir-c/BuiltinTypes.h"
 
-enum { EQ = 0, SLT = 2, SLE = 3, SGT = 4, SGE = 5, ULE = 7, UGE = 9 }; // arith.cmpi
-enum { OGE = 3, OLE = 5, UNO = 14 };                                   // arith.cmpf
+enum { EQ = 0, SLT = 2, SLE = 3, SGT = 4, SGE = 5, ULT = 6, ULE = 7, UGE = 9 }; // arith.cmpi
+enum { OGE = 3, OLE = 5, UNO = 14 };                                            // arith.cmpf
 
 MlirValue shardOrderBuild(void *user, const ShardInsert *at, const MlirValue *a,
                           const MlirValue *b) {
@@ -26,12 +26,21 @@ MlirValue shardOrderBuild(void *user, const ShardInsert *at, const MlirValue *a,
                            shardInsertCompare(at, UNO, first, first));
 }
 
+/// The tensors of which the order reads the element picked before: all, or the one that decides.
+static intptr_t stateCount(const ShardSelection *s) {
+  return s->order == shardOrderBuild ? 1 : s->nTensors;
+}
+static intptr_t stateTensor(const ShardSelection *s, intptr_t state) {
+  return s->order == shardOrderBuild ? ((const ShardOrder *)s->user)->key : state;
+}
+
 typedef struct Body {
   const ShardSelection *selection;
-  MlirValue last; // place of the last element
-  MlirValue zero; // of the position type
+  MlirValue last;       // place of the last element
+  MlirValue zero, none; // of the position type: 0, -1
   MlirValue yes;
   intptr_t rank;
+  MlirValue *before; // scratch: [nTensors]
 } Body;
 
 static MlirValue invert(const ShardInsert *at, const Body *body, MlirValue condition) {
@@ -53,16 +62,24 @@ static void buildBody(void *user, const ShardInsert *at, const MlirValue *argume
   const Body *body = user;
   const ShardSelection *s = body->selection;
   intptr_t n = s->nTensors, nInputs = n + !mlirValueIsNull(s->positions);
-  const MlirValue *in = arguments, *best = arguments + nInputs, *before = best + n + 1;
-  MlirValue bestAt = best[n], beforeAt = before[n];
+  const MlirValue *in = arguments, *best = arguments + nInputs, *states = best + n + 1;
+  intptr_t nStates = stateCount(s);
+  MlirValue bestAt = best[n], beforeAt = states[nStates];
+  for (intptr_t i = 0; i < nStates; ++i)
+    body->before[stateTensor(s, i)] = states[i];
   MlirValue place = shardInsertLoopIndex(at, body->rank);
-  MlirValue here = nInputs > n ? shardInsertIntegerCast(at, in[n], s->positionType)
-                               : shardInsertIntegerCast(at, shardInsertLoopIndex(at, body->rank),
-                                                        s->positionType);
+  MlirValue here = place;
+  if (nInputs > n)
+    here = in[n];
+  else if (!mlirValueIsNull(s->origin))
+    here = shardInsertBinary(at, "arith.addi", place, s->origin);
+  here = shardInsertIntegerCast(at, here, s->positionType);
+  if (!mlirValueIsNull(s->valid))
+    here = shardInsertSelect(at, shardInsertCompare(at, ULT, place, s->valid), here, body->none);
   MlirValue exists = shardInsertCompare(at, SGE, here, body->zero);
   MlirValue isFirst = shardInsertCompare(at, SLT, beforeAt, body->zero);
   MlirValue follows =
-      shardInsertBinary(at, "arith.andi", precedes(at, body, before, beforeAt, in, here),
+      shardInsertBinary(at, "arith.andi", precedes(at, body, body->before, beforeAt, in, here),
                         invert(at, body, shardInsertCompare(at, EQ, beforeAt, here)));
   MlirValue isOnly = shardInsertCompare(at, SLT, bestAt, body->zero);
   MlirValue leads = precedes(at, body, in, here, best, bestAt);
@@ -71,10 +88,11 @@ static void buildBody(void *user, const ShardInsert *at, const MlirValue *argume
       shardInsertBinary(at, "arith.andi", shardInsertBinary(at, "arith.ori", isFirst, follows),
                         shardInsertBinary(at, "arith.ori", isOnly, leads)));
   MlirValue isLast = shardInsertCompare(at, EQ, place, body->last);
-  for (intptr_t i = 0; i <= n; ++i) {
+  for (intptr_t i = 0; i <= n; ++i)
     yielded[i] = shardInsertSelect(at, taken, i < n ? in[i] : here, best[i]);
-    yielded[n + 1 + i] = shardInsertSelect(at, isLast, yielded[i], before[i]);
-  }
+  for (intptr_t i = 0; i <= nStates; ++i)
+    yielded[n + 1 + i] =
+        shardInsertSelect(at, isLast, yielded[i < nStates ? stateTensor(s, i) : n], states[i]);
 }
 
 MlirOperation shardInsertSelection(const ShardInsert *at, const ShardSelection *selection) {
@@ -82,7 +100,7 @@ MlirOperation shardInsertSelection(const ShardInsert *at, const ShardSelection *
   ShardArena *scratch = shardArenaCreate();
   MlirType type = mlirValueGetType(s->tensors[0]);
   intptr_t rank = mlirShapedTypeGetRank(type), n = s->nTensors;
-  intptr_t nInputs = n + !mlirValueIsNull(s->positions), nOutputs = 2 * (n + 1);
+  intptr_t nInputs = n + !mlirValueIsNull(s->positions), nOutputs = n + 1 + stateCount(s) + 1;
   // Loops: dimensions but `dim`, the picked element's rank (rank - 1), and the dimension (rank).
   int64_t *shape = SHARD_ARENA_ARRAY(scratch, int64_t, rank + 1);
   int64_t *outer = SHARD_ARENA_ARRAY(scratch, int64_t, rank + 1);
@@ -113,7 +131,7 @@ MlirOperation shardInsertSelection(const ShardInsert *at, const ShardSelection *
     maps[i] = in;
   }
   for (intptr_t i = 0; i < nOutputs; ++i) {
-    intptr_t which = i % (n + 1);
+    intptr_t which = i <= n ? i : i < n + 1 + stateCount(s) ? stateTensor(s, i - n - 1) : n;
     MlirType element = which < n ? mlirShapedTypeGetElementType(mlirValueGetType(s->tensors[which]))
                                  : s->positionType;
     MlirType filled =
@@ -124,11 +142,139 @@ MlirOperation shardInsertSelection(const ShardInsert *at, const ShardSelection *
     maps[nInputs + i] = i <= n ? out : state;
   }
   Body body = {.selection = s, .rank = rank};
+  body.before = SHARD_ARENA_ARRAY(scratch, MlirValue, n);
   body.last = shardInsertIndexConstant(at, mlirShapedTypeGetDimSize(type, s->dim) - 1);
   body.zero = shardInsertScalar(at, mlirIntegerAttrGet(s->positionType, 0));
+  if (!mlirValueIsNull(s->valid))
+    body.none = shardInsertScalar(at, mlirIntegerAttrGet(s->positionType, -1));
   body.yes = shardInsertScalar(at, mlirIntegerAttrGet(mlirIntegerTypeGet(at->context, 1), 1));
   MlirOperation op =
       shardInsertGeneric(at, iterators, nInputs, nOutputs, operands, maps, buildBody, &body);
   shardArenaDestroy(scratch);
   return op;
+}
+
+//===----------------------------------------------------------------------===//
+// Reading one back
+//===----------------------------------------------------------------------===//
+
+static MlirOperation definition(MlirValue value) {
+  return mlirValueIsAOpResult(value) ? mlirOpResultGetOwner(value) : (MlirOperation){NULL};
+}
+
+static bool sameConstant(MlirValue a, MlirValue b) {
+  MlirOperation x = definition(a), y = definition(b);
+  return shardOpIs(x, "arith.constant") && shardOpIs(y, "arith.constant") &&
+         mlirAttributeEqual(shardOpGetAttribute(x, "value"), shardOpGetAttribute(y, "value"));
+}
+
+static bool sameAttribute(MlirOperation a, MlirOperation b, const char *name) {
+  return mlirAttributeEqual(shardOpGetAttribute(a, name), shardOpGetAttribute(b, name));
+}
+
+typedef struct Twins {
+  MlirBlock a, b;
+  ShardPointerMap *known; // value of `a` -> one of `b` that is the same
+} Twins;
+
+/// Whether two values of two bodies are computed alike, whatever is shared or stands outside.
+static bool sameValue(Twins *twins, MlirValue p, MlirValue q) {
+  if (shardPointerMapGetOr(twins->known, p.ptr, 0) == (int64_t)(intptr_t)q.ptr)
+    return true;
+  MlirOperation x = definition(p), y = definition(q);
+  if (mlirOperationIsNull(x) || mlirOperationIsNull(y)) {
+    if (!mlirValueIsABlockArgument(p) || !mlirValueIsABlockArgument(q) ||
+        !mlirBlockEqual(mlirBlockArgumentGetOwner(p), twins->a) ||
+        !mlirBlockEqual(mlirBlockArgumentGetOwner(q), twins->b) ||
+        mlirBlockArgumentGetArgNumber(p) != mlirBlockArgumentGetArgNumber(q))
+      return false;
+  } else if (!sameConstant(p, q)) {
+    intptr_t n = mlirOperationGetNumOperands(x);
+    if (!mlirBlockEqual(mlirOperationGetBlock(x), twins->a) ||
+        !mlirStringRefEqual(shardOpGetName(x), shardOpGetName(y)) ||
+        n != mlirOperationGetNumOperands(y) || mlirOperationGetNumResults(x) != 1 ||
+        mlirOperationGetNumRegions(x) || shardOpIs(x, "arith.constant") ||
+        !sameAttribute(x, y, "predicate") || !sameAttribute(x, y, "dim") ||
+        !mlirTypeEqual(mlirValueGetType(p), mlirValueGetType(q)))
+      return false;
+    for (intptr_t i = 0; i < n; ++i)
+      if (!sameValue(twins, mlirOperationGetOperand(x, i), mlirOperationGetOperand(y, i)))
+        return false;
+  }
+  shardPointerMapSet(twins->known, p.ptr, (int64_t)(intptr_t)q.ptr);
+  return true;
+}
+
+static bool sameBody(MlirBlock a, MlirBlock b, ShardArena *arena) {
+  Twins twins = {a, b, shardPointerMapCreate(arena, 64)};
+  MlirOperation x = mlirBlockGetTerminator(a), y = mlirBlockGetTerminator(b);
+  if (mlirBlockGetNumArguments(a) != mlirBlockGetNumArguments(b))
+    return false;
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(y); ++i)
+    if (!sameValue(&twins, mlirOperationGetOperand(x, i), mlirOperationGetOperand(y, i)))
+      return false;
+  return true;
+}
+
+/// What the shapes and maps of `op` say that it selects, if it does. False if it cannot.
+static bool readShapes(MlirOperation op, ShardArena *arena, ShardSelection *out) {
+  MlirAttribute maps = shardOpGetAttribute(op, "indexing_maps");
+  intptr_t nOutputs = mlirOperationGetNumResults(op);
+  intptr_t n = nOutputs - 3, nInputs = mlirOperationGetNumOperands(op) - nOutputs;
+  if (!shardOpIs(op, "linalg.generic") || n < 1 || (nInputs != n && nInputs != n + 1) ||
+      mlirOperationGetNumRegions(op) != 1)
+    return false;
+  MlirAffineMap in = mlirAffineMapAttrGetValue(mlirArrayAttrGetElement(maps, 0));
+  MlirAffineMap picked = mlirAffineMapAttrGetValue(mlirArrayAttrGetElement(maps, nInputs));
+  intptr_t rank = mlirAffineMapGetNumResults(in);
+  if (mlirAffineMapGetNumDims(in) != rank + 1 || mlirAffineMapGetNumResults(picked) != rank)
+    return false;
+  *out = (ShardSelection){.nTensors = n, .dim = -1};
+  for (intptr_t d = 0; d < rank; ++d) {
+    MlirAffineExpr expr = mlirAffineMapGetResult(in, d);
+    if (mlirAffineExprIsADim(expr) && mlirAffineDimExprGetPosition(expr) == rank)
+      out->dim = d;
+  }
+  if (out->dim < 0)
+    return false;
+  MlirValue *tensors = SHARD_ARENA_ARRAY(arena, MlirValue, n);
+  for (intptr_t i = 0; i < n; ++i)
+    tensors[i] = mlirOperationGetOperand(op, i);
+  out->tensors = tensors;
+  if (nInputs > n)
+    out->positions = mlirOperationGetOperand(op, n);
+  out->positionType = mlirShapedTypeGetElementType(mlirValueGetType(mlirOperationGetResult(op, n)));
+  out->count = mlirShapedTypeGetDimSize(mlirValueGetType(mlirOperationGetResult(op, 0)), out->dim);
+  return mlirTypeIsAInteger(out->positionType);
+}
+
+bool shardSelectionRead(MlirOperation op, ShardArena *arena, ShardSelection *out,
+                        ShardOrder *order) {
+  if (!readShapes(op, arena, out))
+    return false;
+  out->order = shardOrderBuild;
+  out->user = order;
+  MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
+  // Built anew under each order, and compared: what reads otherwise is something else.
+  for (int32_t k = 0; k < 4 * out->nTensors; ++k) {
+    *order = (ShardOrder){.key = k / 4, .descending = k % 2, .isUnsigned = k % 4 / 2};
+    MlirType key = mlirShapedTypeGetElementType(mlirValueGetType(out->tensors[order->key]));
+    if (order->isUnsigned && mlirTypeIsAFloat(key))
+      continue;
+    MlirBlock scratch = mlirBlockCreate(0, NULL, NULL);
+    ShardInsert at = {.context = mlirOperationGetContext(op),
+                      .location = mlirOperationGetLocation(op),
+                      .block = scratch};
+    MlirOperation other = shardInsertSelection(&at, out);
+    bool same = sameAttribute(op, other, "indexing_maps") &&
+                sameAttribute(op, other, "iterator_types") &&
+                sameBody(body, mlirRegionGetFirstBlock(mlirOperationGetRegion(other, 0)), arena);
+    for (intptr_t i = 0; same && i < mlirOperationGetNumResults(op); ++i)
+      same = mlirTypeEqual(mlirValueGetType(mlirOperationGetResult(op, i)),
+                           mlirValueGetType(mlirOperationGetResult(other, i)));
+    mlirBlockDestroy(scratch);
+    if (same)
+      return true;
+  }
+  return false;
 }

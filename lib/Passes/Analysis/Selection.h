@@ -30,6 +30,8 @@ typedef struct ShardSelection {
   MlirValue positions;   // integers of that shape that name each element, negative: none; null: the
                          // place along `dim`
   MlirType positionType; // of the positions that come out: an integer type
+  MlirValue origin;      // index added to places along `dim`; null: none
+  MlirValue valid;       // index: so many elements along `dim` are there; null: all
   intptr_t dim;
   int64_t count; // 1 to the extent of `dim`
   ShardOrderBuilder order;
@@ -37,8 +39,14 @@ typedef struct ShardSelection {
 } ShardSelection;
 
 /// Results: a tensor for each of `tensors`, the positions, then the state of the loop (the last
-/// element picked, for each tensor, and its position), which nobody needs. Where fewer than `count`
+/// element picked, as far as the order reads it, and its position), which nobody needs. Where fewer than `count`
 /// elements are there, positions are -1 and values zero.
 MlirOperation shardInsertSelection(const ShardInsert *at, const ShardSelection *selection);
+
+/// Reads a linalg.generic that shardInsertSelection made of a ShardOrder: fills all but `origin`
+/// and `valid`, which are null; `order` gets what `user` points at. Arrays are in `arena`. False on
+/// any other op.
+bool shardSelectionRead(MlirOperation op, ShardArena *arena, ShardSelection *out,
+                        ShardOrder *order);
 
 #endif // SHARD_ANALYSIS_SELECTION_H

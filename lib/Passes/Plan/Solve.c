@@ -208,7 +208,19 @@ static bool splittable(const Solver *s, int32_t function, int32_t op, ShardState
   if (span)
     return true;
   // Uneven only along what the plan or the user split so: elsewhere nothing odd creeps in.
-  return f->size % (problem->used[function][at] * problem->size) == 0 || s->uneven[f->klass];
+  int64_t ranks = problem->used[function][at] * problem->size;
+  if (f->kind == SHARD_FACTOR_SELECT && !shardFactorPays(f, ranks))
+    return false;
+  return f->size % ranks == 0 || s->uneven[f->klass];
+}
+
+/// What ranks tell each other when an op is split along a dimension that it runs along in order.
+static void addExchangeCost(const Solver *s, const ShardOpRule *rule, ShardState choice,
+                            ShardCost *cost) {
+  if (choice < 0 || !choiceFactor(rule, choice)->exchange)
+    return;
+  cost->bytes += (s->problem->size - 1) * choiceFactor(rule, choice)->exchange;
+  ++cost->count;
 }
 
 /// A contraction that every rank does in full (on whole operands, or on partial sums that it passes
@@ -280,7 +292,8 @@ static ShardCost optionCost(const Solver *s, const Frame *frame, int32_t op, Sha
         demandUnder(s->rules, frame->table->first, frame->instance->states, rule, choice, p);
     addEdgeCost(s, value, from, to, choice, &cost);
   }
-  if (choice >= 0 && choiceFactor(rule, choice)->kind != SHARD_FACTOR_PARALLEL)
+  addExchangeCost(s, rule, choice, &cost);
+  if (choice >= 0 && shardFactorIsCombined(choiceFactor(rule, choice)))
     for (int32_t r = 0; r < rule->nResults; ++r)
       cost.bytes +=
           shardStateReshardBytes(&s->rules->values[rule->results[r].value], s->problem->size,
@@ -371,9 +384,12 @@ static void forwardOp(Solver *s, Frame *frame, int32_t op) {
     for (int32_t k = 0; k < nOptions; ++k)
       if (fixed < 0 && options[k] != SHARD_CHOICE_PASS &&
           (options[k] == SHARD_CHOICE_NONE ||
-           choiceFactor(rule, options[k])->kind != SHARD_FACTOR_PARALLEL))
+           shardFactorIsCombined(choiceFactor(rule, options[k])) ||
+           choiceFactor(rule, options[k])->kind == SHARD_FACTOR_SELECT))
         options[kept++] = options[k];
-    if (factor >= 0 && choiceFactor(rule, factor)->kind == SHARD_FACTOR_PARALLEL &&
+    if (factor >= 0 &&
+        (choiceFactor(rule, factor)->kind == SHARD_FACTOR_PARALLEL ||
+         choiceFactor(rule, factor)->kind == SHARD_FACTOR_SCAN) &&
         splittable(s, frame->function, op, factor))
       options[kept++] = factor;
     if (kept)
@@ -411,7 +427,7 @@ static void forwardOp(Solver *s, Frame *frame, int32_t op) {
     ShardState state = SHARD_STATE_WHOLE;
     if (choice >= 0) {
       state = shardStateOfChoice(rules, &rule->results[r], choice);
-      if (choiceFactor(rule, choice)->kind != SHARD_FACTOR_PARALLEL) {
+      if (shardFactorIsCombined(choiceFactor(rule, choice))) {
         state = SHARD_STATE_PARTIAL;
         instance->combiners[v] = (uint8_t)shardRuleCombiner(rule, shardStateHead(choice), r);
       }
@@ -623,6 +639,7 @@ static ShardCost frameCost(const Solver *s, const Frame *frame) {
       cost.bytes += inner->bytes, cost.count += inner->count;
       cost.memory += inner->memory;
     }
+    addExchangeCost(s, rule, instance->choices[o], &cost);
     if (repeatsWork(s, frame->function, o, instance->choices[o]))
       cost.repeated += rule->flops;
   }

@@ -125,16 +125,23 @@ MlirLogicalResult shardLocaliseOp(ShardBuild *build, MlirOperation op, const Sha
     mlirOperationDestroy(l.copy);
     return mlirLogicalResultFailure();
   }
-  mlirBlockAppendOwnedOperation(build->block, l.copy);
+  MlirValue *values =
+      SHARD_ARENA_ARRAY(build->spmd->arena, MlirValue, mlirOperationGetNumResults(op));
+  if (local && shardLocaliserHasSequence(&l)) {
+    shardLocaliseSequence(&l, values);
+  } else {
+    mlirBlockAppendOwnedOperation(build->block, l.copy);
+    for (intptr_t r = 0; r < mlirOperationGetNumResults(op); ++r)
+      values[r] = mlirOperationGetResult(l.copy, r);
+  }
   for (intptr_t r = 0; r < mlirOperationGetNumResults(op); ++r) {
     MlirValue old = mlirOperationGetResult(op, r);
     if (shardRulesFindValue(build->spmd->rules, old) < 0)
-      shardBuildMapScalar(build, old, mlirOperationGetResult(l.copy, r));
+      shardBuildMapScalar(build, old, values[r]);
   }
   for (int32_t r = 0; plan && r < plan->rule->nResults; ++r) {
     const ShardPort *port = &plan->rule->results[r];
-    shardBuildAddVersion(build, port->value, plan->results[r],
-                         mlirOperationGetResult(l.copy, port->operandIndex));
+    shardBuildAddVersion(build, port->value, plan->results[r], values[port->operandIndex]);
   }
   return mlirLogicalResultSuccess();
 }

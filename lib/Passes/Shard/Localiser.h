@@ -32,4 +32,10 @@ int32_t shardLocaliserFindPort(const ShardOpPlan *plan, MlirOperation user, intp
 /// diagnostic where the window cuts what is split.
 MlirLogicalResult shardLocaliseWindow(ShardLocaliser *l, intptr_t containerOperand);
 
+/// LocaliseSequence.c: whether the op runs in order along a dimension that the plan splits; its
+/// local form then, which takes l->copy, whose body is local, and ends the block. Writes `values`,
+/// one for each result of the op.
+bool shardLocaliserHasSequence(const ShardLocaliser *l);
+void shardLocaliseSequence(ShardLocaliser *l, MlirValue *values);
+
 #endif // SHARD_SHARD_LOCALISER_H

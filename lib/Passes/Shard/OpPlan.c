@@ -25,10 +25,6 @@ bool shardOpIsWhole(const ShardOpRule *rule) {
   return !mlirAttributeIsADenseElements(value) || !mlirDenseElementsAttrIsSplat(value);
 }
 
-static bool isCombined(const ShardFactor *factor) {
-  return factor->kind == SHARD_FACTOR_REDUCTION || factor->kind == SHARD_FACTOR_GATHER;
-}
-
 static bool isUsed(const ShardOpPlan *plan, uint8_t axis) {
   for (int32_t f = 0; f < plan->rule->nFactors; ++f)
     for (int k = 0; k < plan->factors[f].count; ++k)
@@ -90,6 +86,21 @@ static void splitFactor(const ShardSpmd *spmd, ShardOpPlan *plan, int32_t factor
     if (!isUsed(plan, axes->axis[k]) && (!onlyPartial || onlyPartial[axes->axis[k]]))
       list.axis[list.count++] = axes->axis[k];
   plan->factors[factor] = list;
+}
+
+// Ranks choose among what they hold where that says less than gathering it.
+static void chooseWhereSplit(const ShardSpmd *spmd, ShardOpPlan *plan) {
+  const ShardOpRule *rule = plan->rule;
+  for (int32_t i = 0; i < rule->nOperands; ++i) {
+    const ShardPort *port = &rule->operands[i];
+    const ShardSharding *own = spmd->own[port->value];
+    for (int32_t k = 0; k < own->nAtoms; ++k) {
+      int32_t f = port->factors ? port->factors[k] : -1;
+      if (f >= 0 && rule->factors[f].kind == SHARD_FACTOR_SELECT && !own->atoms[k].span &&
+          shardFactorPays(&rule->factors[f], shardAxisListSize(&spmd->mesh, own->atoms[k])))
+        splitFactor(spmd, plan, f, &own->atoms[k], NULL);
+    }
+  }
 }
 
 static ShardSharding *placePort(const ShardSpmd *spmd, const ShardOpPlan *plan,
@@ -193,17 +204,18 @@ ShardOpPlan *shardOpPlanCreate(ShardSpmd *spmd, const ShardOpRule *rule,
     const ShardSharding *own = spmd->own[port->value];
     for (int32_t k = 0; k < own->nAtoms; ++k) {
       int32_t factor = port->factors ? port->factors[k] : -1;
-      if (factor >= 0 && isCombined(&rule->factors[factor]))
+      if (factor >= 0 && shardFactorIsCombined(&rule->factors[factor]))
         splitFactor(spmd, plan, factor, &own->atoms[k], partial);
     }
   }
+  chooseWhereSplit(spmd, plan);
   for (int32_t i = 0; i < rule->nOperands; ++i)
     plan->operands[i] = placePort(spmd, plan, &rule->operands[i]);
   for (int32_t r = 0; r < rule->nResults; ++r)
     plan->results[r] = placePort(spmd, plan, &rule->results[r]);
   bool explained[SHARD_MAX_AXES] = {false};
   for (int32_t f = 0; f < rule->nFactors; ++f) {
-    if (!isCombined(&rule->factors[f]))
+    if (!shardFactorIsCombined(&rule->factors[f]))
       continue;
     for (int k = 0; k < plan->factors[f].count; ++k) {
       uint8_t axis = plan->factors[f].axis[k];
