@@ -364,6 +364,15 @@ SHARD_EXPORTED void shardRtCallReceive(ShardRtContext *context, int32_t site, in
                                        int64_t peerRank, void *recv, int64_t count,
                                        int32_t element);
 
+/// A send and a receive of an exchange, in which a rank without a peer is its own: then nothing is
+/// sent, and `recv` becomes a copy of `kept` [count] (not overlapping).
+SHARD_EXPORTED void shardRtCallExchangeSend(ShardRtContext *context, int32_t site, int32_t channel,
+                                            int64_t peerRank, const void *send, int64_t count,
+                                            int32_t element);
+SHARD_EXPORTED void shardRtCallExchangeReceive(ShardRtContext *context, int32_t site,
+                                               int32_t channel, int64_t peerRank, const void *kept,
+                                               void *recv, int64_t count, int32_t element);
+
 /// An assertion of the program does not hold: stops the world with SHARD_RT_PROGRAM_FAILED.
 ///   message   What the assertion says. location: of the op in the source. Both copied.
 SHARD_EXPORTED void shardRtAssertFailed(ShardRtContext *context, const char *message,

@@ -9,6 +9,7 @@
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct ShardRtContext {
   ShardRtComm *comm;
@@ -164,6 +165,21 @@ void shardRtCallReceive(ShardRtContext *context, int32_t site, int32_t channel, 
              shardRtReceive(context->comm, site, channel, toRank(peerRank), recv, toCount(count),
                             (ShardRtElement)element),
              "receive", site, 1, count);
+}
+
+void shardRtCallExchangeSend(ShardRtContext *context, int32_t site, int32_t channel,
+                             int64_t peerRank, const void *send, int64_t count, int32_t element) {
+  if (peerRank != context->comm->rank)
+    shardRtCallSend(context, site, channel, peerRank, send, count, element);
+}
+
+void shardRtCallExchangeReceive(ShardRtContext *context, int32_t site, int32_t channel,
+                                int64_t peerRank, const void *kept, void *recv, int64_t count,
+                                int32_t element) {
+  if (peerRank != context->comm->rank)
+    shardRtCallReceive(context, site, channel, peerRank, recv, count, element);
+  else if (count > 0)
+    memcpy(recv, kept, (size_t)count * shardRtElementSize((ShardRtElement)element));
 }
 
 void shardRtAssertFailed(ShardRtContext *context, const char *message, const char *location) {

@@ -32,7 +32,7 @@ static const ShardMessage messages[] = {
     {"a table read under a condition cannot be split on the indexed dimension", "rows that a rank lacks are summed in, which a condition would skip", "the read before the condition, or the table whole"},
     {"dimension … is padded and split over devices", "the padding would be in the middle of shards", "the dimension whole, or split after the padding"},
     {"the slice cuts dimension … where it is split over devices", "the pieces would lie on other ranks", "the dimension whole, or split in the slice's pieces"},
-    {"… is cut in blocks across the pieces that other operations need; moving such blocks is not supported", "a block across pieces is moved as a whole or not at all", "an annotation that ends where the pieces do"},
+    {"a value cannot be brought to where it is wanted: …", "the two placements contradict each other, as the message says", "the value whole, or partial with one combiner"},
     {"result is a partial … over axis '…', but no operand is one that this op passes on and no loop is split over it", "the annotation asks for a partial value that the op cannot make", "the value whole or split"},
     {"result is annotated as a partial … over axis '…', but is a …", "the annotation contradicts the op's combiner", "the op's own combiner"},
     {"operand … is cut otherwise than the … it meets", "a function's arguments have one placement", "annotations that agree"},

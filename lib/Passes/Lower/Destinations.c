@@ -546,16 +546,21 @@ static MlirLogicalResult lowerCollective(ShardLowering *lowering, MlirOperation 
     MlirValue peer =
         buildPeer(b, op, c.context, &c.group, &c.mesh, send ? "destination" : "source", false);
     int64_t channel = getInteger(op, "spmd.channel", c.site < 0 ? 0 : c.site);
+    // In an exchange a rank may be its own peer; it then keeps the receive's operand.
+    bool exchange = !mlirAttributeIsNull(shardOpGetAttribute(op, "spmd.round"));
     MlirValue buffer = {NULL};
-    MlirValue pointer = send ? pointerToRead(b, input) : pointerToWrite(b, resultType, &buffer);
-    MlirValue operands[] = {c.context,
-                            shardMakeI32(b, c.site),
-                            shardMakeI32(b, channel),
-                            peer,
-                            pointer,
-                            shardMakeI64(b, shardTypeElementCount(type)),
-                            shardMakeI32(b, c.element)};
-    shardMakeRuntimeCall(b, send ? "shardRtCallSend" : "shardRtCallReceive", 0, NULL, 7, operands);
+    MlirValue operands[9] = {c.context, shardMakeI32(b, c.site), shardMakeI32(b, channel), peer};
+    intptr_t n = 4;
+    if (send || exchange)
+      operands[n++] = pointerToRead(b, input);
+    if (!send)
+      operands[n++] = pointerToWrite(b, resultType, &buffer);
+    operands[n++] = shardMakeI64(b, shardTypeElementCount(type));
+    operands[n++] = shardMakeI32(b, c.element);
+    shardMakeRuntimeCall(b,
+                         send ? (exchange ? "shardRtCallExchangeSend" : "shardRtCallSend")
+                              : (exchange ? "shardRtCallExchangeReceive" : "shardRtCallReceive"),
+                         0, NULL, n, operands);
     if (!send)
       result = tensorOf(b, buffer, resultType, true);
   } else {

@@ -127,8 +127,12 @@ static const char *opOfCall(Counter *counter, MlirAttribute row, const ShardCoun
 static void countCall(Counter *counter, MlirOperation op, int64_t number, int64_t stage,
                       int64_t layer) {
   const char *kind = kindOf(op);
-  if (!kind || number < 0 || number > 1 << 24)
-    return; // the receiving end of a send
+  int64_t round = -1;
+  MlirAttribute mark = shardOpGetAttribute(op, "spmd.round");
+  if (!mlirAttributeIsNull(mark))
+    shardAttrGetI64(mark, &round);
+  if (!kind || number < 0 || number > 1 << 24 || round > 0)
+    return; // the receiving end of a send, another round of an exchange
   ShardCountSite *site = getSite(counter, number);
   MlirAttribute row =
       number < counter->nSiteRows ? counter->siteRows[number] : (MlirAttribute){NULL};
@@ -143,6 +147,12 @@ static void countCall(Counter *counter, MlirOperation op, int64_t number, int64_
     site->type = mlirValueGetType(mlirOperationGetOperand(op, 0));
     // Only the ranks of its stage make the call.
     site->bytes = bytesSent(counter, op) / counter->count->nStages;
+    // What ranks send in the rounds of an exchange differs: the planner has counted it.
+    MlirAttribute bytes = rowGet(row, "bytes"), type = rowGet(row, "type");
+    if (round == 0 && !mlirAttributeIsNull(bytes) && mlirAttributeIsAFloat(bytes))
+      site->bytes = mlirFloatAttrGetValueDouble(bytes);
+    if (round == 0 && !mlirAttributeIsNull(type) && mlirAttributeIsAType(type))
+      site->type = mlirTypeAttrGetValue(type);
   }
   site->calls =
       shardArenaGrow(counter->arena, site->calls, (size_t)site->nCalls, &site->callCapacity,

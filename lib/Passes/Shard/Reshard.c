@@ -1,84 +1,140 @@
 //===- Reshard.c - From one placement of a value to another -------*- C -*-===//
-// Emits the steps of a route (Route.h). A step on an atom that is not the major part of its
-// dimension sees the tensor expanded, so that the atom heads a dimension of its own.
+// Emits the steps of a plan of the reshard engine (shard/Reshard.h). A step on a piece that is not
+// the major part of its dimension sees the tensor expanded, so that the piece heads a dimension of
+// its own.
 //===----------------------------------------------------------------------===//
 
-#include "Route.h"
+#include "Moves.h"
 #include "Spmd.h"
 
 #include "mlir-c/BuiltinAttributes.h"
 #include "mlir-c/BuiltinTypes.h"
+#include "mlir-c/Dialect/Linalg.h"
 
-#include <assert.h>
+#include <math.h>
 #include <string.h>
 
-static int64_t deviceCount(const ShardMesh *mesh, ShardAxisList axes) {
-  int64_t count = 1;
-  for (int k = 0; k < axes.count; ++k)
-    count *= mesh->sizes[axes.axis[k]];
-  return count;
+// What one more message of every rank may save in bytes to be worth it: less than the start of a
+// message takes on any link, so that bytes decide where there are many.
+enum { MESSAGE_BYTES = 512, MAX_PIECES = SHARD_RESHARD_MAX_PIECES };
+
+//===----------------------------------------------------------------------===//
+// Plans
+//===----------------------------------------------------------------------===//
+
+static bool describePlacement(const ShardValueInfo *info, const ShardSharding *sharding,
+                              ShardReshardPlacement *out) {
+  *out = (ShardReshardPlacement){0};
+  for (int32_t i = 0; i < info->nAtoms; ++i) {
+    const ShardAxisList *axes = &sharding->atoms[i];
+    if (axes->span == SHARD_SPAN_INSIDE) {
+      out->pieces[out->nPieces - 1].size *= info->atoms[i].size;
+      continue;
+    }
+    if (out->nPieces == MAX_PIECES)
+      return false;
+    ShardReshardPiece *piece = &out->pieces[out->nPieces++];
+    *piece = (ShardReshardPiece){
+        .dim = info->atoms[i].dim, .nAxes = axes->count, .size = info->atoms[i].size};
+    memcpy(piece->axes, axes->axis, axes->count);
+  }
+  memcpy(out->partial, sharding->partial, sizeof(out->partial));
+  return true;
 }
 
-static ShardRoute *findRoute(const ShardSpmd *spmd, int32_t value, const ShardSharding *from,
-                             const ShardSharding *to, ShardArena *arena) {
+// The cheapest way, yours to destroy; null with a reason when there is none.
+static ShardReshardPlan *findPlan(const ShardSpmd *spmd, int32_t value, const ShardSharding *from,
+                                  const ShardSharding *to, const char **outMessage) {
   const ShardValueInfo *info = &spmd->rules->values[value];
-  return shardRouteFind(&spmd->mesh, info->nAtoms, info->atoms, info->bytes, from, to, arena);
+  ShardReshardMesh mesh = {.nAxes = spmd->mesh.nAxes};
+  memcpy(mesh.sizes, spmd->mesh.sizes, sizeof(mesh.sizes));
+  int32_t pp = shardMeshFindAxis(&spmd->mesh, "pp");
+  if (pp >= 0)
+    mesh.sizes[pp] = 1; // other stages run other programs
+  MlirType element = mlirShapedTypeGetElementType(info->type);
+  ShardReshardPlacement ends[2];
+  ShardReshardPlan *plan = NULL;
+  static const ShardReshardOptions options = {.messageBytes = MESSAGE_BYTES};
+  *outMessage = "a value has too many dimensions";
+  if (describePlacement(info, from, &ends[0]) && describePlacement(info, to, &ends[1]))
+    shardReshardPlanCreate(&mesh, shardTypeElementBytes(element), &ends[0], &ends[1], &options,
+                           &plan, outMessage);
+  return plan;
 }
 
 ShardReshardCost shardReshardFindCost(const ShardSpmd *spmd, int32_t value,
                                       const ShardSharding *from, const ShardSharding *to) {
-  ShardArena *scratch = shardArenaCreate();
-  const ShardRoute *route = findRoute(spmd, value, from, to, scratch);
-  ShardReshardCost cost = {route->cost, route->nCollectives};
-  shardArenaDestroy(scratch);
+  const char *message;
+  if (shardShardingEqual(from, to))
+    return (ShardReshardCost){0, 0};
+  ShardReshardPlan *plan = findPlan(spmd, value, from, to, &message);
+  if (!plan)
+    return (ShardReshardCost){INT64_MAX, INT32_MAX};
+  ShardReshardCost cost = {plan->sentBytes, plan->nMessages};
+  shardReshardPlanDestroy(plan);
   return cost;
 }
 
 //===----------------------------------------------------------------------===//
-// Emission
+// Views
 //===----------------------------------------------------------------------===//
 
-// A local tensor seen with marked atoms at the head of a dimension of their own.
-typedef struct AtomView {
+// A local tensor seen with marked pieces at the head of a dimension of their own.
+typedef struct PieceView {
   MlirType type;
   MlirAttribute reassociation; // null: the tensor as it is
   intptr_t rank;
-  int64_t *shape;
-  intptr_t dims[2]; // of the marked atoms
-} AtomView;
+  int64_t shape[2 * MAX_PIECES];
+  intptr_t dims[MAX_PIECES]; // of the marked pieces
+} PieceView;
 
-static AtomView viewAtoms(ShardSpmd *spmd, MlirType type, const ShardRoute *route,
-                          const ShardSharding *now, int nMarked, const int32_t *marked) {
+static int64_t chunkOf(const ShardReshardPlan *plan, int32_t state, int32_t piece) {
+  return plan->states[state].pieces[piece].chunk;
+}
+
+static int64_t deviceCount(const ShardReshardPlan *plan) {
+  int64_t count = 1;
+  for (int32_t a = 0; a < plan->mesh.nAxes; ++a)
+    count *= plan->mesh.sizes[a];
+  return count;
+}
+
+// The local tensor's type in a state of the plan.
+static MlirType localType(MlirType type, const ShardReshardPlan *plan, int32_t state) {
+  int64_t shape[MAX_PIECES];
   intptr_t rank = mlirShapedTypeGetRank(type);
-  AtomView view = {.dims = {-1, -1}};
-  view.shape = SHARD_ARENA_ARRAY(spmd->arena, int64_t, rank + route->nAtoms);
-  MlirAttribute *groups = SHARD_ARENA_ARRAY(spmd->arena, MlirAttribute, rank);
-  int32_t atom = 0;
+  for (intptr_t d = 0; d < rank; ++d)
+    shape[d] = 1;
+  for (int32_t p = 0; p < plan->nPieces; ++p)
+    shape[plan->states[state].pieces[p].dim] *= chunkOf(plan, state, p);
+  return shardTensorWithShape(type, rank, shape);
+}
+
+static PieceView viewPieces(const ShardSpmd *spmd, MlirType type, const ShardReshardPlan *plan,
+                            int32_t state, const bool *marked) {
+  intptr_t rank = mlirShapedTypeGetRank(type);
+  PieceView view = {.rank = 0};
+  MlirAttribute groups[MAX_PIECES];
+  int32_t p = 0;
   for (intptr_t d = 0; d < rank; ++d) {
     intptr_t begin = view.rank;
     view.shape[view.rank++] = 1;
-    int64_t before = 1; // local extent of the atoms so far in the open view dimension
+    int64_t before = 1; // local extent of the pieces so far in the open view dimension
     bool headMarked = false;
-    for (; atom < route->nAtoms && route->atoms[atom].dim == d; ++atom) {
-      int which = -1;
-      for (int m = 0; m < nMarked; ++m)
-        if (marked[m] == atom)
-          which = m;
-      if (which >= 0) {
+    for (; p < plan->nPieces && plan->states[state].pieces[p].dim == d; ++p) {
+      if (marked[p]) {
         if (before != 1 || headMarked) {
           view.shape[view.rank++] = 1;
           before = 1;
         }
-        view.dims[which] = view.rank - 1;
+        view.dims[p] = view.rank - 1;
         headMarked = true;
       }
-      int64_t size = shardShardingLocalAtomSize(&spmd->mesh, &route->atoms[atom], now->atoms[atom]);
-      view.shape[view.rank - 1] *= size;
-      before *= size;
+      view.shape[view.rank - 1] *= chunkOf(plan, state, p);
+      before *= chunkOf(plan, state, p);
     }
-    MlirAttribute indices[16];
+    MlirAttribute indices[MAX_PIECES];
     intptr_t n = 0;
-    assert(view.rank - begin <= 16);
     for (intptr_t k = begin; k < view.rank; ++k)
       indices[n++] = shardAttrI64(spmd->context, k);
     groups[d] = mlirArrayAttrGet(spmd->context, n, indices);
@@ -89,69 +145,160 @@ static AtomView viewAtoms(ShardSpmd *spmd, MlirType type, const ShardRoute *rout
   return view;
 }
 
-static MlirValue createCollective(ShardBuild *build, ShardPlace place, const char *name,
-                                  const ShardStep *step, MlirValue operand, MlirType type,
-                                  const char *axisName, intptr_t axis, const char *otherName,
-                                  intptr_t other, int64_t site) {
-  MlirContext context = build->spmd->context;
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+typedef struct StepBuild {
+  ShardBuild *build;
+  ShardPlace place;
+  const ShardReshardPlan *plan;
+  const ShardReshardStep *step;
+  int32_t index;
+  ShardAxisList axes;
+  int64_t devices, site;
+  PieceView before, after;
+} StepBuild;
+
+static MlirValue createCollective(const StepBuild *s, const char *name, MlirValue operand,
+                                  MlirType type, const char *axisName, intptr_t axis,
+                                  const char *otherName, intptr_t other) {
+  MlirContext context = s->build->spmd->context;
   MlirType index = mlirIndexTypeGet(context);
   int16_t axes[SHARD_MAX_AXES];
-  for (int k = 0; k < step->axes.count; ++k)
-    axes[k] = step->axes.axis[k];
+  for (int k = 0; k < s->axes.count; ++k)
+    axes[k] = s->axes.axis[k];
   ShardNamedAttribute attributes[6];
   intptr_t n = 0;
   attributes[n++] = (ShardNamedAttribute){
       "grid", mlirFlatSymbolRefAttrGet(context, mlirStringRefCreateFromCString("mesh"))};
   attributes[n++] =
-      (ShardNamedAttribute){"grid_axes", mlirDenseI16ArrayGet(context, step->axes.count, axes)};
+      (ShardNamedAttribute){"grid_axes", mlirDenseI16ArrayGet(context, s->axes.count, axes)};
   if (axisName)
     attributes[n++] = (ShardNamedAttribute){axisName, mlirIntegerAttrGet(index, axis)};
   if (otherName)
     attributes[n++] = (ShardNamedAttribute){otherName, mlirIntegerAttrGet(index, other)};
-  if (step->combiner) {
+  if (s->step->combiner) {
     static const char *const kinds[] = {"",        "sum",         "max",       "min",
                                         "product", "bitwise_and", "bitwise_or"};
     const char *text =
-        shardArenaFormat(build->spmd->arena, "#shard<partial %s>", kinds[step->combiner]);
+        shardArenaFormat(s->build->spmd->arena, "#shard<partial %s>", kinds[s->step->combiner]);
     attributes[n++] = (ShardNamedAttribute){
         "reduction", mlirAttributeParseGet(context, mlirStringRefCreateFromCString(text))};
   }
-  attributes[n++] = (ShardNamedAttribute){"spmd.site", shardAttrI64(context, site)};
-  return mlirOperationGetResult(shardOpCreate(place.block, place.before, place.location, name, 1,
-                                              &type, 1, &operand, n, attributes, 0, NULL),
+  attributes[n++] = (ShardNamedAttribute){"spmd.site", shardAttrI64(context, s->site)};
+  return mlirOperationGetResult(shardOpCreate(s->place.block, s->place.before, s->place.location,
+                                              name, 1, &type, 1, &operand, n, attributes, 0, NULL),
                                 0);
 }
 
-static MlirValue createSlice(ShardBuild *build, ShardPlace place, const AtomView *view,
-                             const ShardAxisList axes, MlirValue operand) {
-  MlirContext context = build->spmd->context;
-  intptr_t rank = view->rank, dim = view->dims[0];
-  int64_t *offsets = SHARD_ARENA_ARRAY(build->spmd->arena, int64_t, rank);
-  int64_t *sizes = SHARD_ARENA_ARRAY(build->spmd->arena, int64_t, rank);
-  int64_t *strides = SHARD_ARENA_ARRAY(build->spmd->arena, int64_t, rank);
-  for (intptr_t d = 0; d < rank; ++d) {
-    sizes[d] = view->shape[d];
-    strides[d] = 1;
-  }
-  sizes[dim] /= deviceCount(&build->spmd->mesh, axes);
-  offsets[dim] = mlirShapedTypeGetDynamicStrideOrOffset();
-  MlirValue offset = shardBuildCoordinate(build, place, axes);
-  if (sizes[dim] != 1)
+static MlirType withDim(MlirType type, intptr_t dim, int64_t size) {
+  int64_t shape[2 * MAX_PIECES];
+  intptr_t rank = mlirShapedTypeGetRank(type);
+  for (intptr_t d = 0; d < rank; ++d)
+    shape[d] = d == dim ? size : mlirShapedTypeGetDimSize(type, d);
+  return shardTensorWithShape(type, rank, shape);
+}
+
+// A dimension long enough for full chunks on all ranks of the step.
+static MlirValue fillChunks(const StepBuild *s, MlirValue operand, int32_t piece) {
+  intptr_t dim = s->after.dims[piece];
+  return shardBuildResize(s->build, s->place, operand, s->before.dims[piece],
+                          s->after.shape[dim] * s->devices);
+}
+
+static MlirValue emitSlice(const StepBuild *s, MlirValue operand) {
+  intptr_t dim = s->before.dims[s->step->to];
+  operand = fillChunks(s, operand, s->step->to);
+  ShardRankNumber offsets[2 * MAX_PIECES] = {{0}};
+  MlirValue offset = shardBuildCoordinate(s->build, s->place, s->axes);
+  int64_t size = s->after.shape[dim];
+  if (size != 1)
     offset =
-        shardBuildBinary(place, "arith.muli", offset, shardBuildIndex(build, place, sizes[dim]));
-  MlirType type = shardTensorWithShape(view->type, rank, sizes);
-  int32_t segments[] = {1, 1, 0, 0};
-  const ShardNamedAttribute attributes[] = {
-      {"static_offsets", shardAttrI64Array(context, rank, offsets)},
-      {"static_sizes", shardAttrI64Array(context, rank, sizes)},
-      {"static_strides", shardAttrI64Array(context, rank, strides)},
-      {"operandSegmentSizes", mlirDenseI32ArrayGet(context, 4, segments)},
-  };
-  MlirValue operands[] = {operand, offset};
-  return mlirOperationGetResult(shardOpCreate(place.block, place.before, place.location,
-                                              "tensor.extract_slice", 1, &type, 2, operands, 4,
-                                              attributes, 0, NULL),
-                                0);
+        shardBuildBinary(s->place, "arith.muli", offset, shardBuildIndex(s->build, s->place, size));
+  offsets[dim].value = offset;
+  return shardBuildExtract(s->build, s->place, operand, offsets, s->after.shape);
+}
+
+static MlirValue emitAllGather(const StepBuild *s, MlirValue operand) {
+  intptr_t dim = s->before.dims[s->step->from];
+  MlirType type = withDim(s->before.type, dim, s->before.shape[dim] * s->devices);
+  MlirValue whole =
+      createCollective(s, "shard.all_gather", operand, type, "gather_axis", dim, NULL, 0);
+  return shardBuildResize(s->build, s->place, whole, dim, s->after.shape[dim]);
+}
+
+static MlirValue emitReduceScatter(const StepBuild *s, MlirValue operand) {
+  operand = fillChunks(s, operand, s->step->to);
+  return createCollective(s, "shard.reduce_scatter", operand, s->after.type, "scatter_axis",
+                          s->before.dims[s->step->to], NULL, 0);
+}
+
+static MlirValue emitAllToAll(const StepBuild *s, MlirValue operand) {
+  intptr_t from = s->before.dims[s->step->from];
+  operand = fillChunks(s, operand, s->step->to);
+  MlirType type = withDim(s->after.type, from, s->before.shape[from] * s->devices);
+  MlirValue moved = createCollective(s, "shard.all_to_all", operand, type, "split_axis",
+                                     s->before.dims[s->step->to], "concat_axis", from);
+  return shardBuildResize(s->build, s->place, moved, from, s->after.shape[from]);
+}
+
+static MlirValue emitExchange(const StepBuild *s, MlirValue operand) {
+  ShardSpmd *spmd = s->build->spmd;
+  ShardReshardExchange *exchange = shardReshardExchangeCreate(s->plan, s->index);
+  // Dimensions of the view that are no piece have one step.
+  ShardReshardMove *moves = SHARD_ARENA_ARRAY(spmd->arena, ShardReshardMove, exchange->nMoves);
+  intptr_t rank = s->before.rank;
+  for (int64_t i = 0; i < exchange->nMoves; ++i) {
+    const ShardReshardMove *move = &exchange->moves[i];
+    int64_t *numbers = SHARD_ARENA_ARRAY(spmd->arena, int64_t, 3 * rank);
+    for (intptr_t d = 0; d < rank; ++d)
+      numbers[d] = 1;
+    for (int32_t p = 0; p < exchange->nPieces; ++p) {
+      intptr_t d = s->before.dims[p];
+      numbers[d] = move->shape[p];
+      numbers[rank + d] = move->fromOffset[p];
+      numbers[2 * rank + d] = move->toOffset[p];
+    }
+    moves[i] = *move;
+    moves[i].shape = numbers;
+    moves[i].fromOffset = numbers + rank;
+    moves[i].toOffset = numbers + 2 * rank;
+  }
+  ShardMoves all = {.axes = s->axes,
+                    .nRanks = exchange->nRanks,
+                    .nDims = (int32_t)rank,
+                    .nRounds = exchange->nRounds,
+                    .nMoves = exchange->nMoves,
+                    .moves = moves};
+  shardReshardExchangeDestroy(exchange);
+  MlirValue dest = shardBuildEmpty(s->place, s->after.type);
+  return shardBuildMoves(s->build, s->place, &all, operand, dest, s->site);
+}
+
+// The identity of a combiner, a scalar.
+static MlirValue createIdentity(ShardPlace place, MlirType element, ShardCombiner combiner) {
+  bool isFloat = mlirTypeIsAFloat(element);
+  unsigned width = isFloat ? 64 : mlirIntegerTypeGetWidth(element);
+  double lowest = isFloat ? -INFINITY : width == 1 ? 0 : -ldexp(1, (int)width - 1);
+  switch (combiner) {
+  case SHARD_COMBINER_MAX:
+    return shardBuildNumber(place, element, lowest);
+  case SHARD_COMBINER_MIN: {
+    if (isFloat)
+      return shardBuildNumber(place, element, INFINITY);
+    int64_t most = width == 1 ? 1 : (int64_t)((UINT64_C(1) << (width - 1)) - 1);
+    ShardNamedAttribute value = {"value", mlirIntegerAttrGet(element, most)};
+    return mlirOperationGetResult(shardOpCreate(place.block, place.before, place.location,
+                                                "arith.constant", 1, &element, 0, NULL, 1, &value,
+                                                0, NULL),
+                                  0);
+  }
+  case SHARD_COMBINER_AND:
+    return shardBuildNumber(place, element, -1);
+  default:
+    return shardBuildNumber(place, element, combiner == SHARD_COMBINER_PRODUCT ? 1 : 0);
+  }
 }
 
 MlirValue shardBuildEnterOnce(ShardBuild *build, ShardPlace place, MlirValue source,
@@ -162,8 +309,7 @@ MlirValue shardBuildEnterOnce(ShardBuild *build, ShardPlace place, MlirValue sou
   MlirValue first = shardBuildCompareUlt(place, shardBuildCoordinate(build, place, axes),
                                          shardBuildIndex(build, place, 1));
   MlirValue identity =
-      shardBuildNumber(place, mlirShapedTypeGetElementType(mlirValueGetType(source)),
-                       combiner == SHARD_COMBINER_PRODUCT ? 1 : 0);
+      createIdentity(place, mlirShapedTypeGetElementType(mlirValueGetType(source)), combiner);
   MlirOperation chosen = shardBuildElementwise(build, place, source);
   ShardPlace body = {.block = mlirRegionGetFirstBlock(mlirOperationGetRegion(chosen, 0)),
                      .location = place.location};
@@ -171,6 +317,69 @@ MlirValue shardBuildEnterOnce(ShardBuild *build, ShardPlace place, MlirValue sou
                   shardBuildSelect(body, first, mlirBlockGetArgument(body.block, 0), identity));
   return mlirOperationGetResult(chosen, 0);
 }
+
+static MlirValue createFilled(ShardPlace place, MlirType type, MlirValue scalar) {
+  MlirValue operands[] = {scalar, shardBuildEmpty(place, type)};
+  int32_t segments[] = {1, 1};
+  ShardNamedAttribute attribute = {
+      "operandSegmentSizes",
+      mlirDenseI32ArrayGet(mlirLocationGetContext(place.location), 2, segments)};
+  MlirRegion region = mlirRegionCreate();
+  MlirOperation fill = shardOpCreate(place.block, place.before, place.location, "linalg.fill", 1,
+                                     &type, 2, operands, 1, &attribute, 1, &region);
+  mlirLinalgFillBuiltinNamedOpRegion(fill);
+  return mlirOperationGetResult(fill, 0);
+}
+
+// Pieces that are cut over axes of the step lie in their place among identities; over the other
+// axes the value enters once.
+static MlirValue emitEnter(const StepBuild *s, MlirValue operand) {
+  const ShardReshardPlacement *before = &s->plan->states[s->index],
+                              *after = &s->plan->states[s->index + 1];
+  ShardRankNumber offsets[2 * MAX_PIECES] = {{0}};
+  int64_t room[2 * MAX_PIECES];
+  memcpy(room, s->before.shape, sizeof(room));
+  uint32_t once = 0;
+  bool any = false;
+  for (int k = 0; k < s->axes.count; ++k)
+    once |= UINT32_C(1) << s->axes.axis[k];
+  for (int32_t p = 0; p < s->plan->nPieces; ++p) {
+    const ShardReshardPiece *piece = &before->pieces[p];
+    ShardAxisList more = {0};
+    for (int32_t k = after->pieces[p].nAxes; k < piece->nAxes; ++k) {
+      more.axis[more.count++] = piece->axes[k];
+      once &= ~(UINT32_C(1) << piece->axes[k]);
+    }
+    if (!more.count)
+      continue;
+    any = true;
+    intptr_t dim = s->before.dims[p];
+    room[dim] *= shardAxisListSize(&s->build->spmd->mesh, more);
+    offsets[dim].value =
+        shardBuildBinary(s->place, "arith.muli", shardBuildCoordinate(s->build, s->place, more),
+                         shardBuildIndex(s->build, s->place, s->before.shape[dim]));
+  }
+  if (any) {
+    MlirType element = mlirShapedTypeGetElementType(s->before.type);
+    MlirValue filled =
+        createFilled(s->place, shardTensorWithShape(s->before.type, s->before.rank, room),
+                     createIdentity(s->place, element, (ShardCombiner)s->step->combiner));
+    operand = shardBuildInsert(s->build, s->place, operand, filled, offsets);
+    for (intptr_t d = 0; d < s->before.rank; ++d)
+      operand = shardBuildResize(s->build, s->place, operand, d, s->after.shape[d]);
+  }
+  ShardAxisList rest = {0};
+  for (int k = 0; k < s->axes.count; ++k)
+    if (once >> s->axes.axis[k] & 1)
+      rest.axis[rest.count++] = s->axes.axis[k];
+  return rest.count ? shardBuildEnterOnce(s->build, s->place, operand, rest,
+                                          (ShardCombiner)s->step->combiner)
+                    : operand;
+}
+
+//===----------------------------------------------------------------------===//
+// Causes
+//===----------------------------------------------------------------------===//
 
 // What makes a value, seen through reshapes.
 static int32_t sourceOf(const ShardSpmd *spmd, int32_t value) {
@@ -255,10 +464,44 @@ static const char *consumerText(const ShardSpmd *spmd, MlirOperation consumer) {
   return shardOpIs(consumer, "func.return") ? "the function's result" : opText(spmd, consumer);
 }
 
-static double sentBytes(const ShardMesh *mesh, const ShardStep *step, MlirType local) {
-  int64_t bytes =
-      shardTypeElementCount(local) * shardTypeElementBytes(mlirShapedTypeGetElementType(local));
-  return (double)shardStepCost(mesh, step, bytes) / (double)shardMeshDeviceCount(mesh);
+typedef struct Cause {
+  const char *kind, *text;
+  MlirOperation op;
+} Cause;
+
+static Cause causeOf(const ShardSpmd *spmd, const ShardReshardStep *step, int32_t value,
+                     MlirOperation consumer) {
+  bool sums = step->kind == SHARD_RESHARD_ALL_REDUCE || step->kind == SHARD_RESHARD_REDUCE_SCATTER;
+  int32_t maker = sums ? partialSourceOf(spmd, value, step->axes[0]) : value;
+  const char *producer = shardSpmdProducerText(spmd, maker), *user = consumerText(spmd, consumer);
+  const char *combiner = shardCombinerName((ShardCombiner)step->combiner);
+  Cause cause = {0};
+  switch (step->kind) {
+  case SHARD_RESHARD_ALL_REDUCE:
+    cause.kind = "all-reduce";
+    cause.text = shardArenaFormat(spmd->arena, "partial %s of %s wanted whole by %s", combiner,
+                                  producer, user);
+    break;
+  case SHARD_RESHARD_REDUCE_SCATTER:
+    cause.kind = "reduce-scatter";
+    cause.text = shardArenaFormat(spmd->arena, "partial %s of %s wanted split by %s", combiner,
+                                  producer, user);
+    break;
+  case SHARD_RESHARD_ALL_GATHER:
+    cause.kind = "all-gather";
+    cause.text = shardArenaFormat(spmd->arena, "split %s wanted whole by %s", producer, user);
+    break;
+  default:
+    cause.kind = step->kind == SHARD_RESHARD_EXCHANGE ? "permute" : "all-to-all";
+    cause.text =
+        shardArenaFormat(spmd->arena, "split %s wanted split otherwise by %s", producer, user);
+    break;
+  }
+  // A sum belongs to the op that makes it, a gather to the one that asks for it.
+  const ShardOpRule *definition = shardSpmdDefinition(spmd, sourceOf(spmd, maker));
+  bool own = sums || shardOpIs(sinkOf(consumer), "func.return");
+  cause.op = own && definition ? definition->op : sinkOf(consumer);
+  return cause;
 }
 
 // Notes on the op of a moved value which value of L1 it holds.
@@ -268,103 +511,121 @@ static MlirValue keepOrigin(const ShardSpmd *spmd, int32_t value, MlirValue move
   return moved;
 }
 
+//===----------------------------------------------------------------------===//
+// Plans to ops
+//===----------------------------------------------------------------------===//
+
+// Pieces that must head a dimension of their own.
+static void markPieces(const ShardReshardPlan *plan, int32_t index, bool *marked) {
+  const ShardReshardStep *step = &plan->steps[index];
+  const ShardReshardPiece *before = plan->states[index].pieces;
+  const ShardReshardPiece *after = plan->states[index + 1].pieces;
+  for (int32_t p = 0; p < plan->nPieces; ++p)
+    marked[p] = step->kind == SHARD_RESHARD_EXCHANGE || p == step->from || p == step->to ||
+                (step->kind == SHARD_RESHARD_ENTER && before[p].nAxes != after[p].nAxes);
+}
+
 static MlirValue emitStep(ShardBuild *build, int32_t value, MlirValue source,
-                          const ShardRoute *route, int32_t index, ShardPlace place,
+                          const ShardReshardPlan *plan, int32_t index, ShardPlace place,
                           MlirOperation consumer) {
   ShardSpmd *spmd = build->spmd;
   MlirType global = spmd->rules->values[value].type;
-  const ShardStep *step = &route->steps[index];
-  const ShardSharding *now = route->states[index], *after = route->states[index + 1];
-  if (step->kind == SHARD_STEP_ENTER_ONCE)
-    return shardBuildEnterOnce(build, place, source, step->axes, step->combiner);
-
-  int64_t site = -1;
-  if (step->kind != SHARD_STEP_SLICE) {
-    bool sums = step->kind == SHARD_STEP_ALL_REDUCE || step->kind == SHARD_STEP_REDUCE_SCATTER;
-    int32_t maker = sums ? partialSourceOf(spmd, value, step->axes.axis[0]) : value;
-    const char *producer = shardSpmdProducerText(spmd, maker);
-    const char *user = consumerText(spmd, consumer);
-    const char *kind = NULL, *cause = NULL;
-    switch (step->kind) {
-    case SHARD_STEP_ALL_REDUCE:
-      kind = "all-reduce";
-      cause = shardArenaFormat(spmd->arena, "partial %s of %s wanted whole by %s",
-                               shardCombinerName(step->combiner), producer, user);
-      break;
-    case SHARD_STEP_REDUCE_SCATTER:
-      kind = "reduce-scatter";
-      cause = shardArenaFormat(spmd->arena, "partial %s of %s wanted split by %s",
-                               shardCombinerName(step->combiner), producer, user);
-      break;
-    case SHARD_STEP_ALL_GATHER:
-      kind = "all-gather";
-      cause = shardArenaFormat(spmd->arena, "split %s wanted whole by %s", producer, user);
-      break;
-    default:
-      kind = "all-to-all";
-      cause =
-          shardArenaFormat(spmd->arena, "split %s wanted split otherwise by %s", producer, user);
-      break;
-    }
-    // A sum belongs to the op that makes it, a gather to the one that asks for it.
-    const ShardOpRule *definition = shardSpmdDefinition(spmd, sourceOf(spmd, maker));
-    bool own = sums || shardOpIs(sinkOf(consumer), "func.return");
-    MlirOperation op = own && definition ? definition->op : sinkOf(consumer);
-    place.location = mlirOperationGetLocation(op);
-    MlirStringRef name = shardOpGetName(op);
-    site = shardSiteAdd(spmd, kind, shardArenaCopyString(spmd->arena, name.data, name.length),
-                        place.location, cause, step->axes, mlirValueGetType(source),
-                        sentBytes(&spmd->mesh, step, mlirValueGetType(source)));
+  const ShardReshardStep *step = &plan->steps[index];
+  StepBuild s = {
+      .build = build, .place = place, .plan = plan, .step = step, .index = index, .site = -1};
+  s.axes.count = (uint8_t)step->nAxes;
+  memcpy(s.axes.axis, step->axes, (size_t)step->nAxes);
+  s.devices = shardAxisListSize(&spmd->mesh, s.axes);
+  if (step->sentBytes) {
+    Cause cause = causeOf(spmd, step, value, consumer);
+    s.place.location = mlirOperationGetLocation(cause.op);
+    MlirStringRef name = shardOpGetName(cause.op);
+    s.site =
+        shardSiteAdd(spmd, cause.kind, shardArenaCopyString(spmd->arena, name.data, name.length),
+                     s.place.location, cause.text, s.axes, mlirValueGetType(source),
+                     (double)step->sentBytes / (double)deviceCount(plan));
   }
-  if (step->kind == SHARD_STEP_ALL_REDUCE)
+  if (step->kind == SHARD_RESHARD_ALL_REDUCE)
     return keepOrigin(spmd, value,
-                      createCollective(build, place, "shard.all_reduce", step, source,
-                                       mlirValueGetType(source), NULL, 0, NULL, 0, site));
-
-  int32_t marked[2] = {step->kind == SHARD_STEP_ALL_GATHER ? step->from : step->to, step->from};
-  int nMarked = step->kind == SHARD_STEP_ALL_TO_ALL ? 2 : 1;
-  AtomView view = viewAtoms(spmd, global, route, now, nMarked, marked);
-  AtomView result = viewAtoms(spmd, global, route, after, nMarked, marked);
+                      createCollective(&s, "shard.all_reduce", source, mlirValueGetType(source),
+                                       NULL, 0, NULL, 0));
+  bool marked[MAX_PIECES];
+  markPieces(plan, index, marked);
+  s.before = viewPieces(spmd, global, plan, index, marked);
+  s.after = viewPieces(spmd, global, plan, index + 1, marked);
   MlirValue operand = source;
-  if (!mlirAttributeIsNull(view.reassociation))
-    operand = shardBuildExpand(place, source, view.reassociation, view.type);
+  if (!mlirAttributeIsNull(s.before.reassociation))
+    operand = shardBuildExpand(s.place, source, s.before.reassociation, s.before.type);
   MlirValue moved;
   switch (step->kind) {
-  case SHARD_STEP_SLICE:
-    moved = createSlice(build, place, &view, step->axes, operand);
+  case SHARD_RESHARD_SLICE:
+    moved = emitSlice(&s, operand);
     break;
-  case SHARD_STEP_ALL_GATHER:
-    moved = createCollective(build, place, "shard.all_gather", step, operand, result.type,
-                             "gather_axis", view.dims[0], NULL, 0, site);
+  case SHARD_RESHARD_ENTER:
+    moved = emitEnter(&s, operand);
     break;
-  case SHARD_STEP_REDUCE_SCATTER:
-    moved = createCollective(build, place, "shard.reduce_scatter", step, operand, result.type,
-                             "scatter_axis", view.dims[0], NULL, 0, site);
+  case SHARD_RESHARD_ALL_GATHER:
+    moved = emitAllGather(&s, operand);
+    break;
+  case SHARD_RESHARD_REDUCE_SCATTER:
+    moved = emitReduceScatter(&s, operand);
+    break;
+  case SHARD_RESHARD_EXCHANGE:
+    moved = emitExchange(&s, operand);
     break;
   default:
-    moved = createCollective(build, place, "shard.all_to_all", step, operand, result.type,
-                             "split_axis", view.dims[0], "concat_axis", view.dims[1], site);
+    moved = emitAllToAll(&s, operand);
     break;
   }
-  keepOrigin(spmd, value, moved);
-  if (mlirAttributeIsNull(view.reassociation))
+  if (step->kind != SHARD_RESHARD_ENTER)
+    keepOrigin(spmd, value, moved);
+  if (mlirAttributeIsNull(s.after.reassociation))
     return moved;
-  MlirType local = shardShardingLocalType(&spmd->mesh, global, route->nAtoms, route->atoms, after);
-  return shardBuildCollapse(place, moved, view.reassociation, local);
+  return shardBuildCollapse(s.place, moved, s.after.reassociation,
+                            localType(global, plan, index + 1));
+}
+
+// A placement on the way on the value's own atoms; null if they cannot say it.
+static ShardSharding *stateOnAtoms(const ShardSpmd *spmd, int32_t value,
+                                   const ShardReshardPlan *plan, int32_t state) {
+  const ShardValueInfo *info = &spmd->rules->values[value];
+  ShardSharding *out = shardShardingCreate(spmd->arena, info->nAtoms);
+  memcpy(out->partial, plan->states[state].partial, sizeof(out->partial));
+  int32_t at = 0;
+  for (int32_t p = 0; p < plan->nPieces; ++p) {
+    const ShardReshardPiece *piece = &plan->states[state].pieces[p];
+    int32_t begin = at;
+    int64_t covered = 1, n = 1;
+    while (at < info->nAtoms && info->atoms[at].dim == piece->dim && covered < piece->size)
+      covered *= info->atoms[at++].size;
+    for (int32_t k = 0; k < piece->nAxes; ++k)
+      n *= spmd->mesh.sizes[piece->axes[k]];
+    if (covered != piece->size || plan->mixedForm[state * plan->nPieces + p] ||
+        piece->chunk != (piece->size + n - 1) / n || (piece->size == 1 && piece->nAxes) ||
+        !shardShardingSplitDimension(&spmd->mesh, begin, at, info->atoms, piece->nAxes, piece->axes,
+                                     out))
+      return NULL;
+  }
+  return at == info->nAtoms ? out : NULL;
 }
 
 MlirValue shardReshard(ShardBuild *build, int32_t value, MlirValue source,
                        const ShardSharding *from, const ShardSharding *to, ShardPlace place,
                        MlirOperation consumer) {
   ShardSpmd *spmd = build->spmd;
-  const ShardValueInfo *info = &spmd->rules->values[value];
-  const ShardRoute *route = findRoute(spmd, value, from, to, spmd->arena);
-  for (int32_t k = 0; k < route->nSteps; ++k) {
-    source = emitStep(build, value, source, route, k, place, consumer);
-    shardBuildAddVersion(
-        build, value,
-        shardRouteStateOnAtoms(&spmd->mesh, route, k + 1, info->nAtoms, info->atoms, spmd->arena),
-        source);
+  const char *message;
+  ShardReshardPlan *plan = findPlan(spmd, value, from, to, &message);
+  if (!plan) {
+    shardEmitError(consumer, "a value cannot be brought to where it is wanted: %s", message);
+    return (MlirValue){NULL};
   }
+  for (int32_t k = 0; k < plan->nSteps; ++k) {
+    source = emitStep(build, value, source, plan, k, place, consumer);
+    const ShardSharding *state =
+        k + 1 == plan->nSteps ? to : stateOnAtoms(spmd, value, plan, k + 1);
+    if (state)
+      shardBuildAddVersion(build, value, state, source);
+  }
+  shardReshardPlanDestroy(plan);
   return source;
 }

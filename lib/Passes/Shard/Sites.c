@@ -79,8 +79,11 @@ static void walkCalls(const CallWalk *walk, MlirOperation func) {
     int64_t number;
     MlirAttribute site = shardOpGetAttribute(op, "spmd.site");
     if (!mlirAttributeIsNull(site) && shardAttrGetI64(site, &number)) {
-      // A send and its receive are one call.
-      if (shardOpIs(op, "shard.recv"))
+      // A send and its receive are one call, and so are all rounds of an exchange.
+      int64_t round = 0;
+      MlirAttribute mark = shardOpGetAttribute(op, "spmd.round");
+      if (shardOpIs(op, "shard.recv") ||
+          (!mlirAttributeIsNull(mark) && shardAttrGetI64(mark, &round) && round > 0))
         continue;
       const char *text = opOfCall(walk, &spmd->sites[number]);
       if (walk->layer >= 0)

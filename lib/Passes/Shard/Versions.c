@@ -114,13 +114,6 @@ static bool remake(ShardBuild *build, int32_t value, const ShardSharding *shardi
   return plan && mlirLogicalResultIsSuccess(shardLocaliseOp(build, definition->op, plan));
 }
 
-static bool hasBlock(const ShardSharding *sharding) {
-  for (int32_t i = 0; i < sharding->nAtoms; ++i)
-    if (sharding->atoms[i].span)
-      return true;
-  return false;
-}
-
 MlirValue shardBuildGetVersion(ShardBuild *build, int32_t value, const ShardSharding *sharding,
                                MlirOperation consumer) {
   MlirValue none = {NULL};
@@ -137,14 +130,6 @@ MlirValue shardBuildGetVersion(ShardBuild *build, int32_t value, const ShardShar
   }
   if (!build->versions[value] && (!build->fetch || !build->fetch(build, value, consumer)))
     return none;
-  for (const ShardVersion *v = build->versions[value]; v; v = v->next)
-    if (hasBlock(v->sharding) || hasBlock(sharding)) {
-      shardEmitError(consumer,
-                     "%s is cut in blocks across the pieces that other operations need; "
-                     "moving such blocks is not supported",
-                     shardSpmdProducerText(build->spmd, value));
-      return none;
-    }
   const ShardVersion *best = NULL;
   ShardReshardCost bestCost = {0};
   for (const ShardVersion *v = build->versions[value]; v; v = v->next) {
