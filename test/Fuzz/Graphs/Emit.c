@@ -43,7 +43,7 @@ void lineAdd(Program *p, const char *format, ...) {
 }
 
 const char *elementText(Element element) {
-  static const char *const names[] = {"f32", "f64", "bf16", "f16", "i64", "i32", "i1"};
+  static const char *const names[] = {"f32", "f64", "bf16", "f16", "i64", "i32", "i1", "i8"};
   return names[element];
 }
 
@@ -102,7 +102,8 @@ const char *drawSharding(Program *p, const Type *type, bool upstream, char *out,
   int first = draw(p->draws, p->nAxes);
   for (int i = 0; i < p->nAxes && type->rank > 0; ++i) {
     int axis = (first + i) % p->nAxes, d = draw(p->draws, type->rank + 1) - 1;
-    if (d < 0 || (!p->uneven && type->shape[d] % (parts[d] * p->axisSizes[axis])))
+    if (d < 0 || type->shape[d] < 2 ||
+        (!p->uneven && type->shape[d] % (parts[d] * p->axisSizes[axis])))
       continue;
     if (parts[d] * p->axisSizes[axis] > 2 * type->shape[d])
       continue; // mostly empty shards show little

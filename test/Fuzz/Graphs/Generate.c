@@ -261,6 +261,8 @@ static void addInputs(Program *p) {
   Type type = {.element = p->element, .rank = 2 + draw(p->draws, 2)};
   for (int d = 0; d < type.rank; ++d) {
     type.shape[d] = drawExtent(p);
+    if (d < 2 && type.shape[d] == 1)
+      type.shape[d] = 3; // a batch or sequence of one cannot be split
     if (d < 2 && !p->uneven)
       type.shape[d] = (type.shape[d] + parts[d] - 1) / parts[d] * parts[d];
   }
@@ -322,12 +324,14 @@ static void addResults(Program *p) {
                annotated ? "}" : "");
     ++n;
   }
-  if (n == 0) {
-    p->failed = true;
-    textAppend(&names, "%s", "");
-    textAppend(&types, "%s", "");
-    textAppend(&attributed, "%s", "");
-  }
+  for (int i = p->nValues; i-- > 0 && n == 0;)
+    if (!p->values[i].shared && p->values[i].bound >= 0) { // all are used, by ops left out again
+      const Value *v = &p->values[i];
+      textAppend(&names, "%%v%d", v->id);
+      textAppend(&types, "%s", typeText(&v->type));
+      textAppend(&attributed, "%s", typeText(&v->type));
+      ++n;
+    }
   used(p, "func.return");
   textAppend(&p->module, "shard.grid @mesh(shape = %d", p->axisSizes[0]);
   for (int i = 1; i < p->nAxes; ++i)
@@ -356,7 +360,7 @@ void programCreate(Draws *draws, bool allowUneven, Program *out) {
   for (int tries = 0; tries < 4 * most && p->nOps < most && !p->failed; ++tries) {
     if (draws->replaying && draws->nMade >= draws->nReplayed && p->nOps > 0)
       break; // the rest would be the simplest op again and again
-    bool calls = drawChance(draws, 2), loops = !calls && drawChance(draws, 2);
+    bool calls = drawChance(draws, 1), loops = !calls && drawChance(draws, 1);
     if (calls || loops) {
       drawSpan(draws);
       p->nOps += calls ? makeCall(p) : makeLoop(p);

@@ -38,7 +38,7 @@ void drawsRelease(Draws *draws);
 
 enum { MAX_RANK = 6, MAX_VALUES = 1024, MAX_AXES = 4, MAX_ROWS = 512, MAX_ELEMENTS = 4096 };
 
-typedef enum Element { F32, F64, BF16, F16, I64, I32, I1 } Element;
+typedef enum Element { F32, F64, BF16, F16, I64, I32, I1, I8 } Element;
 
 typedef struct Type {
   int rank;
@@ -157,5 +157,10 @@ bool opMake(Program *p);
 
 /// Makers. `row` names the op. False: not here.
 bool makeGeneric(Program *p, const char *row);
+bool makeContraction(Program *p, const char *row);
+bool makeWindow(Program *p, const char *row);
+bool makeDivUnsigned(Program *p, const char *row);
+bool makeScalar(Program *p, const char *row);
+bool isContraction(const char *row);
 
 #endif // SHARD_FUZZ_GRAPH_H

@@ -280,201 +280,6 @@ static bool makeSource(Program *p, const char *row) {
 }
 
 //===----------------------------------------------------------------------===//
-// Contractions and windows
-//===----------------------------------------------------------------------===//
-
-/// Subscripts of two operands and the result, one letter a loop: "mk,kn->mn".
-typedef struct Contraction {
-  const char *name, *subscripts;
-} Contraction;
-static const Contraction contractions[] = {
-    {"linalg.matmul", "mk,kn->mn"},
-    {"linalg.batch_matmul", "bmk,bkn->bmn"},
-    {"linalg.matvec", "mk,k->m"},
-    {"linalg.vecmat", "k,kn->n"},
-    {"linalg.batch_matvec", "bmk,bk->bm"},
-    {"linalg.batch_vecmat", "bk,bkn->bn"},
-    {"linalg.batch_reduce_matmul", "bmk,bkn->mn"},
-    {"linalg.dot", "k,k->"},
-};
-static const char *const contracts[] = {"mk,kn->mn",   "mk,nk->nm",    "bmk,bkn->bmn",
-                                        "abk,kn->abn", "abk,bnk->nab", "km,kn->mn",
-                                        "ab,ab->a",    "amk,ank->amn"};
-
-static int64_t sizeOfLetter(const char *subscript, const Type *type, char letter) {
-  for (int d = 0; d < type->rank; ++d)
-    if (subscript[d] == letter)
-      return type->shape[d];
-  return 0;
-}
-
-/// "affine_map<(d0, d1, d2) -> (d0, d2)>" for a subscript.
-static void mapText(char *out, size_t outBytes, const char *letters, const char *subscript,
-                    int rank) {
-  size_t n = (size_t)snprintf(out, outBytes, "affine_map<(");
-  for (size_t i = 0; i < strlen(letters); ++i)
-    n += (size_t)snprintf(out + n, outBytes - n, "%sd%zu", i ? ", " : "", i);
-  n += (size_t)snprintf(out + n, outBytes - n, ") -> (");
-  for (int d = 0; d < rank; ++d)
-    n += (size_t)snprintf(out + n, outBytes - n, "%sd%d", d ? ", " : "",
-                          (int)(strchr(letters, subscript[d]) - letters));
-  snprintf(out + n, outBytes - n, ")>");
-}
-
-static bool makeContraction(Program *p, const char *row) {
-  const char *subscripts = NULL;
-  for (size_t i = 0; i < sizeof contractions / sizeof *contractions; ++i)
-    if (!strcmp(contractions[i].name, row))
-      subscripts = contractions[i].subscripts;
-  if (!subscripts)
-    subscripts = contracts[draw(p->draws, sizeof contracts / sizeof *contracts)];
-  const char *comma = strchr(subscripts, ','), *arrow = strstr(subscripts, "->");
-  const char *sub[3] = {subscripts, comma + 1, arrow + 2};
-  int rank[3] = {(int)(comma - subscripts), (int)(arrow - comma - 1), (int)strlen(arrow + 2)};
-  // The operand that is there is one of the two.
-  int given = drawChance(p->draws, 30) ? 1 : 0;
-  int x = valuePick(p, rank[given], rank[given]);
-  if (x < 0)
-    return false;
-  Type types[3] = {{0}};
-  types[given] = at(p, x)->type;
-  for (int i = 0; i < 3; ++i) {
-    types[i].rank = rank[i];
-    types[i].element = p->element;
-    for (int d = 0; d < rank[i] && i != given; ++d) {
-      int64_t size = sizeOfLetter(sub[given], &types[given], sub[i][d]);
-      if (!size && i == 2)
-        size = sizeOfLetter(sub[1 - given], &types[1 - given], sub[i][d]);
-      types[i].shape[d] = size ? size : drawExtent(p);
-    }
-    if (i == 0 && given == 1)
-      continue;
-  }
-  if (given == 1) // the result's sizes of letters that only the first operand has
-    for (int d = 0; d < rank[2]; ++d) {
-      int64_t size = sizeOfLetter(sub[0], &types[0], sub[2][d]);
-      types[2].shape[d] = size ? size : types[2].shape[d];
-    }
-  if (typeElements(&types[0]) > MAX_ELEMENTS || typeElements(&types[1]) > MAX_ELEMENTS ||
-      typeElements(&types[2]) > MAX_ELEMENTS)
-    return false;
-  double count = 1;
-  char letters[8] = "";
-  size_t nLetters = 0;
-  for (int i = 0; i < 2; ++i)
-    for (int d = 0; d < rank[i]; ++d) {
-      if (strchr(letters, sub[i][d]))
-        continue;
-      letters[nLetters++] = sub[i][d];
-      letters[nLetters] = 0;
-      if (!memchr(sub[2], sub[i][d], (size_t)rank[2]))
-        count *= (double)types[i].shape[d];
-    }
-  double limit = sqrt(p->cap / count);
-  if (limit < 1)
-    return false;
-  x = valueBound(p, x, limit);
-  int y = valueNeed(p, types[1 - given], limit);
-  int operands[2] = {given ? y : x, given ? x : y};
-  int out =
-      drawChance(p->draws, 15) ? valueNeed(p, types[2], p->cap) : valueFill(p, types[2], "0.0", 0);
-  int r = valueAdd(p, types[2], at(p, x)->bound * at(p, y)->bound * count + at(p, out)->bound,
-                   at(p, x)->fuzzy || at(p, y)->fuzzy || at(p, out)->fuzzy);
-  char maps[420] = "", one[3][128];
-  if (!strcmp(row, "linalg.contract")) {
-    for (int i = 0; i < 3; ++i)
-      mapText(one[i], sizeof one[i], letters, sub[i], rank[i]);
-    snprintf(maps, sizeof maps, " indexing_maps = [%s, %s, %s]", one[0], one[1], one[2]);
-  }
-  lineAdd(p, "%%v%d = %s%s ins(%%v%d, %%v%d : %s, %s) outs(%%v%d : %s) -> %s", at(p, r)->id, row,
-          maps, idOf(p, operands[0]), idOf(p, operands[1]), T(p, operands[0]), T(p, operands[1]),
-          idOf(p, out), typeText(&types[2]), typeText(&types[2]));
-  finish(p, r);
-  return true;
-}
-
-/// Image, filter and result, a letter a dimension: N batch, H W image, C channels, F filters,
-/// M multiplier; h w filter sizes.
-typedef struct Window {
-  const char *name, *image, *filter, *result;
-} Window;
-static const Window windows[] = {
-    {"linalg.conv_1d_ncw_fcw", "NCW", "FCw", "NFW"},
-    {"linalg.conv_1d_nwc_wcf", "NWC", "wCF", "NWF"},
-    {"linalg.conv_2d_nchw_fchw", "NCHW", "FChw", "NFHW"},
-    {"linalg.conv_2d_nhwc_hwcf", "NHWC", "hwCF", "NHWF"},
-    {"linalg.conv_2d_nhwc_fhwc", "NHWC", "FhwC", "NHWF"},
-    {"linalg.depthwise_conv_2d_nhwc_hwc", "NHWC", "hwC", "NHWC"},
-    {"linalg.depthwise_conv_2d_nhwc_hwcm", "NHWC", "hwCM", "NHWCM"},
-    {"linalg.pooling_nhwc_sum", "NHWC", "hw", "NHWC"},
-    {"linalg.pooling_nhwc_max", "NHWC", "hw", "NHWC"},
-    {"linalg.pooling_nhwc_min", "NHWC", "hw", "NHWC"},
-    {"linalg.pooling_nchw_sum", "NCHW", "hw", "NCHW"},
-    {"linalg.pooling_nchw_max", "NCHW", "hw", "NCHW"},
-};
-
-static bool makeWindow(Program *p, const char *row) {
-  const Window *w = NULL;
-  for (size_t i = 0; i < sizeof windows / sizeof *windows; ++i)
-    if (!strcmp(windows[i].name, row))
-      w = &windows[i];
-  int rank = (int)strlen(w->image), x = valuePick(p, rank, rank);
-  if (x < 0)
-    return false;
-  int64_t filter[2] = {1 + draw(p->draws, 3), 1 + draw(p->draws, 3)}, stride[2], size[2] = {1, 1};
-  int64_t sizes[128] = {0}, count = 1;
-  Type type = at(p, x)->type;
-  int spatial = 0;
-  for (int d = 0; d < rank; ++d) {
-    sizes[(int)w->image[d]] = type.shape[d];
-    if (w->image[d] == 'H' || w->image[d] == 'W') {
-      int s = spatial++;
-      if (type.shape[d] < filter[s])
-        filter[s] = type.shape[d];
-      stride[s] = drawChance(p->draws, 30) ? filter[s] : 1 + draw(p->draws, 2);
-      size[s] = (type.shape[d] - filter[s]) / stride[s] + 1;
-      sizes[(int)w->image[d]] = size[s];
-      sizes[w->image[d] == 'H' ? 'h' : 'w'] = filter[s];
-      count *= filter[s];
-    }
-  }
-  sizes['F'] = drawExtent(p);
-  sizes['M'] = 1 + draw(p->draws, 3);
-  bool pools = strstr(row, "pooling") != NULL, sums = !ends(row, "max") && !ends(row, "min");
-  if (!pools && !strstr(row, "depthwise"))
-    count *= sizes['C'];
-  Type filterType = {.element = p->element, .rank = (int)strlen(w->filter)};
-  Type result = {.element = p->element, .rank = (int)strlen(w->result)};
-  for (int d = 0; d < filterType.rank; ++d)
-    filterType.shape[d] = sizes[(int)w->filter[d]];
-  for (int d = 0; d < result.rank; ++d)
-    result.shape[d] = sizes[(int)w->result[d]];
-  if (typeElements(&result) > MAX_ELEMENTS || typeElements(&filterType) > MAX_ELEMENTS)
-    return false;
-  double limit = !sums ? p->cap : pools ? p->cap / (double)count : sqrt(p->cap / (double)count);
-  if (limit < 1)
-    return false;
-  x = valueBound(p, x, limit);
-  int f = pools ? valueEmpty(p, filterType) : valueNeed(p, filterType, limit);
-  int out = valueStart(p, result, sums ? 0 : ends(row, "max") ? 1 : 2);
-  double bound =
-      !sums ? at(p, x)->bound : at(p, x)->bound * (double)count * (pools ? 1 : at(p, f)->bound);
-  int r = valueAdd(p, result, bound, at(p, x)->fuzzy || (!pools && at(p, f)->fuzzy));
-  char strides[64];
-  if (spatial == 1)
-    snprintf(strides, sizeof strides, "dense<%" PRId64 "> : tensor<1xi64>", stride[0]);
-  else
-    snprintf(strides, sizeof strides, "dense<[%" PRId64 ", %" PRId64 "]> : tensor<2xi64>",
-             stride[0], stride[1]);
-  lineAdd(p,
-          "%%v%d = %s {dilations = dense<1> : tensor<%dxi64>, strides = %s} ins(%%v%d, %%v%d : %s, "
-          "%s) outs(%%v%d : %s) -> %s",
-          at(p, r)->id, row, spatial, strides, idOf(p, x), idOf(p, f), T(p, x), T(p, f),
-          idOf(p, out), typeText(&result), typeText(&result));
-  return finish(p, r) >= 0;
-}
-
-//===----------------------------------------------------------------------===//
 // Reductions, and data that only moves
 //===----------------------------------------------------------------------===//
 
@@ -673,14 +478,16 @@ static Maker makerOf(const char *row) {
   if (!strcmp(row, "linalg.fill") || !strcmp(row, "tensor.empty") || !strcmp(row, "tensor.splat") ||
       !strcmp(row, "arith.constant"))
     return makeSource;
-  if (!strcmp(row, "linalg.contract"))
+  if (isContraction(row))
     return makeContraction;
-  for (size_t i = 0; i < sizeof contractions / sizeof *contractions; ++i)
-    if (!strcmp(row, contractions[i].name))
-      return makeContraction;
-  for (size_t i = 0; i < sizeof windows / sizeof *windows; ++i)
-    if (!strcmp(row, windows[i].name))
-      return makeWindow;
+  if (!strcmp(row, "linalg.div_unsigned"))
+    return makeDivUnsigned;
+  if (!strcmp(row, "tensor.extract") || !strcmp(row, "tensor.insert") ||
+      !strcmp(row, "tensor.from_elements"))
+    return makeScalar;
+  if (!strncmp(row, "linalg.conv_", 12) || !strncmp(row, "linalg.depthwise_", 17) ||
+      !strncmp(row, "linalg.pooling_", 15))
+    return makeWindow;
   if (!strcmp(row, "linalg.reduce"))
     return makeReduce;
   if (!strcmp(row, "linalg.transpose"))
