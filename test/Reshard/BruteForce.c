@@ -27,6 +27,8 @@ typedef struct Table {
   const Case *c;
   long limit;
   int limitStorage;
+  int kept, enters; // axes that stay partial; that become so
+  long wanted;      // elements of the target on all ranks
   Entry *entries;
   int n, capacity;
   int *slots;
@@ -113,12 +115,43 @@ static void rehash(Table *t) {
   }
 }
 
+// Elements of the target that the ranks which differ on the axes of `entering` lack together, at
+// the least: they may hold some twice.
+static long lackingTogether(const Mesh *mesh, const Place *have, const Place *want, int entering) {
+  long wanted[maxRanks] = {0}, held[maxRanks] = {0}, total = 0;
+  for (int rank = 0; rank < mesh->nRanks; ++rank) {
+    int first = 0;
+    for (int a = 0; a < mesh->nAxes; ++a)
+      first = first * mesh->sizes[a] + (entering >> a & 1 ? 0 : mesh->coordinates[rank][a]);
+    long all = 1, some = 1;
+    for (int p = 0; p < want->nPieces; ++p) {
+      const Piece *w = &want->pieces[p], *h = &have->pieces[p];
+      int wBegin = smaller(indexAlong(mesh, w, rank) * w->chunk, w->size);
+      int wEnd = smaller(wBegin + w->chunk, w->size);
+      int hBegin = smaller(indexAlong(mesh, h, rank) * h->chunk, h->size);
+      int hEnd = smaller(hBegin + h->chunk, h->size);
+      int begin = wBegin > hBegin ? wBegin : hBegin, end = smaller(wEnd, hEnd);
+      all *= wEnd - wBegin;
+      some *= end > begin ? end - begin : 0;
+    }
+    wanted[first] = all;
+    held[first] += some;
+  }
+  for (int rank = 0; rank < mesh->nRanks; ++rank)
+    total += wanted[rank] > held[rank] ? wanted[rank] - held[rank] : 0;
+  return total;
+}
+
 static void reachBy(Table *t, const Place *place, bool entered, long cost, bool exchanged) {
   if (cost > t->limit || storageOf(place) > t->limitStorage)
     return;
-  if (!place->partial && !t->c->to.partial &&
-      cost + lacking(t->c->mesh, place, &t->c->to) > t->limit)
-    return; // nothing can send less than what ranks lack
+  // Nothing can send less than what ranks lack, and of a partial value all that they want.
+  bool reduced = place->partial == t->kept;
+  if (!entered && reduced &&
+      cost + lackingTogether(t->c->mesh, place, &t->c->to, t->enters) > t->limit)
+    return;
+  if (!reduced && !t->enters && cost + t->wanted > t->limit)
+    return;
   if (2 * t->n >= t->nSlots)
     rehash(t);
   unsigned at = hashPlace(place, entered) % (unsigned)t->nSlots;
@@ -317,6 +350,12 @@ long fewestElements(const Case *unfolded, long limit) {
   Table t = {.c = c, .limit = limit};
   int kept = c->fromCombiner == c->toCombiner ? c->from.partial & c->to.partial : 0;
   int enters = c->to.partial & ~kept;
+  t.kept = kept;
+  t.enters = enters;
+  Place nothing = c->to;
+  for (int p = 0; p < nothing.nPieces; ++p)
+    nothing.pieces[p].chunk = 0;
+  t.wanted = lacking(c->mesh, &nothing, &c->to);
   t.limitStorage =
       storageOf(&c->from) > storageOf(&c->to) ? storageOf(&c->from) : storageOf(&c->to);
   reach(&t, &c->from, false, 0);
