@@ -31,7 +31,7 @@ static Chunk *addChunk(ShardArena *arena, size_t neededBytes) {
     capacity = neededBytes;
   if (capacity > SIZE_MAX - sizeof(Chunk))
     stopOutOfMemory();
-  Chunk *chunk = malloc(sizeof(Chunk) + capacity);
+  Chunk *chunk = calloc(1, sizeof(Chunk) + capacity); // large ones come zeroed by the system
   if (!chunk)
     stopOutOfMemory();
   chunk->used = 0;
@@ -71,7 +71,7 @@ void *shardArenaAllocate(ShardArena *arena, size_t sizeBytes) {
     chunk = addChunk(arena, rounded);
   void *memory = chunk->data + chunk->used;
   chunk->used += rounded;
-  return memset(memory, 0, rounded);
+  return memory;
 }
 
 void *shardArenaAllocateArray(ShardArena *arena, size_t count, size_t elementBytes) {
