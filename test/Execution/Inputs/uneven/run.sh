@@ -14,7 +14,9 @@ for program in "$@"; do
     echo "{\"version\":1,\"args\":$split}" > "$temporary/split.json"
     padded=0
     for degree in ${DEGREES:-2 3 4 8}; do
-      for results in ${RESULTS:-split whole}; do
+      # Results as they come, and whole.
+      case $degree in 3 | 8) results=whole ;; *) results=split ;; esac
+      for results in ${RESULTS:-$results}; do
         what="$(basename "$program") $split tp$degree $results"
         shard-opt --quiet --auto-shard=tp$degree --results=$results --annotations="$temporary/split.json" \
             "$program" -o "$temporary/l3.mlir" 2> "$temporary/error" ||
