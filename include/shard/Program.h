@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define SHARD_PROGRAM_ABI_VERSION 1u
+#define SHARD_PROGRAM_ABI_VERSION 2u
 
 /// How a value is cut. It is seen in the shape `view` ([nViewDims], product = its element count);
 /// view dimension i is split over the mesh axes axes[axisStart[i] .. axisStart[i+1]), major first.
@@ -25,7 +25,10 @@ typedef struct ShardProgramSharding {
   const int32_t *axes;      // indices into the mesh's axes
 } ShardProgramSharding;
 
-/// An argument or a result of the original function, and its part on each device.
+/// An argument or a result of the original function, and its part on each device. An argument of
+/// which several parts are cut apart from each other (a fused weight) has an entry for each: the
+/// window [windowBegin, windowBegin + windowSize) of dimension windowDim, which is then what
+/// `sharding` cuts.
 typedef struct ShardProgramValue {
   int32_t index;    // of the original function's argument or result
   const char *name; // from the model; "" if it has none
@@ -37,6 +40,8 @@ typedef struct ShardProgramValue {
   ShardProgramSharding sharding;
   const void *data; // whole value when it is a constant of the program, else NULL; row-major
   int32_t constant; // 1: a constant of the program; without `data` its values were elided
+  int32_t windowDim;
+  int64_t windowBegin, windowSize; // size 0: no window, the whole value
 } ShardProgramValue;
 
 /// A collective or send of the program, for messages.

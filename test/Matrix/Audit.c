@@ -546,12 +546,13 @@ static void checkWeights(const Count *count, const ShardArgsJson *args) {
     for (int32_t i = 0; i < entry->rank; ++i)
       elements *= (double)entry->shape[i];
     expected += elements;
-    int nHolders = 0, nUsers = 0;
+    int nHolders = 0, nArguments = 0, nUsers = 0;
     for (MlirOperation op = mlirBlockGetFirstOperation(body); !mlirOperationIsNull(op);
          op = mlirOperationGetNextInBlock(op)) {
       if (!isPublicFunction(op))
         continue;
       MlirBlock function = bodyOf(op);
+      double covered = 0;
       for (intptr_t i = 0; i < mlirBlockGetNumArguments(function); ++i) {
         MlirAttribute number = argumentAttribute(op, i, "spmd.arg");
         if (mlirAttributeIsNull(number) || mlirIntegerAttrGetValueInt(number) != (int64_t)w)
@@ -566,16 +567,20 @@ static void checkWeights(const Count *count, const ShardArgsJson *args) {
         free(role);
         free(name);
         MlirAttribute global = argumentAttribute(op, i, "spmd.global");
-        if (mlirAttributeIsNull(global) ||
-            (double)elementCount(mlirTypeAttrGetValue(global)) != elements)
+        // Of a fused weight each part is an argument of its own; together they are the weight.
+        bool part = !mlirAttributeIsNull(argumentAttribute(op, i, "spmd.window"));
+        double mine =
+            mlirAttributeIsNull(global) ? 0 : (double)elementCount(mlirTypeAttrGetValue(global));
+        if (part ? mine >= elements : mine != elements)
           fault("'%s' has the wrong spmd.global", entry->name);
+        covered += mine;
         double local = (double)elementCount(mlirValueGetType(value));
         int64_t parts =
             partsOfSharding(count, count->module, argumentAttribute(op, i, "spmd.sharding"));
-        if (local * (double)parts != elements)
+        if (local * (double)parts != mine)
           fault("'%s' is in %" PRId64 " parts, but a rank holds %.0f of %.0f elements", entry->name,
-                parts, local, elements);
-        ++nHolders;
+                parts, local, mine);
+        ++nArguments;
         nUsers += !mlirOpOperandIsNull(mlirValueGetFirstUse(value));
         held += local * (double)parts / elements;
         if (count->model) {
@@ -586,10 +591,14 @@ static void checkWeights(const Count *count, const ShardArgsJson *args) {
                   least);
         }
       }
+      if (covered != 0 && covered != elements)
+        fault("'%s' is in a stage with %.0f of its %.0f elements", entry->name, covered, elements);
+      nHolders += covered != 0;
     }
     // A weight that nothing reads may be left out; one that is there is used.
-    if (nHolders != nUsers)
-      fault("'%s' lies in %d stages and is used in %d", entry->name, nHolders, nUsers);
+    if (nArguments != nUsers)
+      fault("'%s' is %d arguments of stages, of which %d are used", entry->name, nArguments,
+            nUsers);
     if (nHolders > 0)
       total += elements * held / nHolders;
     else

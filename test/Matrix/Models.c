@@ -332,9 +332,10 @@ void modelWeightParts(const Model *m, Degrees d, const char *weightName, int64_t
   case WEIGHT_COLUMNS:
   case WEIGHT_ROWS:
     *least = *most = d.tp;
-    // One weight for queries and for fewer keys and values: no view cuts it, so it may be whole.
-    if (m->unevenFused && contains(weightName, "c_attn"))
-      *least = 1;
+    // One weight for queries and for fewer keys and values is cut in parts, of which the latter
+    // are split as keys and values alone would be.
+    if (m->unevenFused && contains(weightName, "c_attn") && m->keyValueHeads < d.tp)
+      *least = m->keyValueHeads;
     break;
   case WEIGHT_KEYVALUE:
     *least = *most = m->keyValueHeads < d.tp ? m->keyValueHeads : d.tp;

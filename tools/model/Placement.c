@@ -38,7 +38,7 @@ static bool fail(char *message, size_t messageSize, const ShardProgramValue *val
 bool placementCreate(const ShardProgram *program, const ShardProgramValue *value, int64_t rank,
                      Placement *out, char *message, size_t messageSize) {
   const ShardProgramSharding *sharding = &value->sharding;
-  bool viewed = sharding->nViewDims > 0;
+  bool viewed = sharding->nViewDims > 0, windowed = value->windowSize != 0;
   int32_t nDims = viewed ? sharding->nViewDims : value->rank;
   if (nDims > PLACEMENT_MAX_DIMS || program->nAxes > PLACEMENT_MAX_DIMS)
     return fail(message, messageSize, value, "has more than 64 dimensions or axes");
@@ -48,11 +48,26 @@ bool placementCreate(const ShardProgram *program, const ShardProgramValue *value
   out->nDims = nDims;
   size_t globalCount = 1, localCount = 1, shapeCount = 1, localShapeCount = 1;
   for (int32_t i = 0; i < value->rank; ++i) {
-    shapeCount *= (size_t)value->globalShape[i];
+    bool cut = windowed && i == value->windowDim;
+    if (cut) {
+      out->windowRow = (size_t)value->windowSize;
+      out->wholeRow = (size_t)value->globalShape[i];
+      out->windowBegin = (size_t)value->windowBegin;
+      if (value->windowBegin < 0 || value->windowSize < 1 ||
+          value->windowBegin > value->globalShape[i] - value->windowSize)
+        return fail(message, messageSize, value, "has a window outside of its shape");
+    } else if (windowed && i > value->windowDim) {
+      out->windowRow *= (size_t)value->globalShape[i];
+      out->wholeRow *= (size_t)value->globalShape[i];
+      out->windowBegin *= (size_t)value->globalShape[i];
+    }
+    shapeCount *= (size_t)(cut ? value->windowSize : value->globalShape[i]);
     localShapeCount *= (size_t)value->localShape[i];
   }
   for (int32_t i = 0; i < nDims; ++i) {
-    int64_t size = viewed ? sharding->view[i] : value->globalShape[i];
+    int64_t size = viewed                              ? sharding->view[i]
+                   : windowed && i == value->windowDim ? value->windowSize
+                                                       : value->globalShape[i];
     int64_t parts = 1, index = 0;
     for (int32_t k = viewed ? sharding->axisStart[i] : 0;
          k < (viewed ? sharding->axisStart[i + 1] : 0); ++k) {
@@ -92,7 +107,23 @@ bool placementEqual(const Placement *a, const Placement *b) {
   size_t bytes = (size_t)a->nDims * sizeof(int64_t);
   return a->nDims == b->nDims && !memcmp(a->view, b->view, bytes) &&
          !memcmp(a->local, b->local, bytes) && !memcmp(a->begin, b->begin, bytes) &&
-         !memcmp(a->extent, b->extent, bytes);
+         !memcmp(a->extent, b->extent, bytes) && a->windowRow == b->windowRow &&
+         a->wholeRow == b->wholeRow && a->windowBegin == b->windowBegin;
+}
+
+/// A run of the part as runs of the whole value.
+static void visitRun(const Placement *placement, PlacementVisitor visit, void *user, size_t begin,
+                     size_t local, size_t count) {
+  if (!placement->windowRow) {
+    visit(user, begin, local, count);
+    return;
+  }
+  while (count) {
+    size_t row = begin / placement->windowRow, at = begin % placement->windowRow;
+    size_t here = placement->windowRow - at < count ? placement->windowRow - at : count;
+    visit(user, row * placement->wholeRow + placement->windowBegin + at, local, here);
+    begin += here, local += here, count -= here;
+  }
 }
 
 void placementVisit(const Placement *placement, PlacementVisitor visit, void *user) {
@@ -120,7 +151,7 @@ void placementVisit(const Placement *placement, PlacementVisitor visit, void *us
       global = global * (size_t)placement->view[cut] + (size_t)placement->begin[cut];
       local = local * (size_t)placement->local[cut];
     }
-    visit(user, global * inner, local * inner, run);
+    visitRun(placement, visit, user, global * inner, local * inner, run);
     int32_t i = outer - 1;
     while (i >= 0 && ++at[i] == placement->extent[i])
       at[i--] = 0;

@@ -21,6 +21,9 @@ typedef struct Placement {
   int64_t begin[PLACEMENT_MAX_DIMS];  // first row held
   int64_t extent[PLACEMENT_MAX_DIMS]; // rows held, at most c
   size_t globalCount, localCount;     // elements
+  /// Of a window (Program.h) the view is of the part. Its elements lie in the whole value in runs
+  /// of windowRow, one a wholeRow, the first at windowBegin. windowRow 0: it is the whole value.
+  size_t windowRow, wholeRow, windowBegin;
 } Placement;
 
 /// Coordinates of `rank` on the program's mesh, major first. `outCoordinates` has [nAxes].

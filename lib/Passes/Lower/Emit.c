@@ -121,6 +121,8 @@ static LLVMValueRef valueOf(const Tables *t, ShardArena *arena, MlirAttribute en
     data = LLVMGetNamedGlobal(t->module,
                               shardArenaCopyString(arena, mlirStringAttrGetValue(symbol).data,
                                                    mlirStringAttrGetValue(symbol).length));
+  MlirAttribute window = field(entry, "window");
+  bool whole = mlirAttributeIsNull(window);
   LLVMValueRef fields[] = {i32Of(t, integerField(entry, "index")),
                            textOf(t, mlirStringAttrGetValue(field(entry, "name"))),
                            textOf(t, mlirStringAttrGetValue(field(entry, "role"))),
@@ -130,7 +132,10 @@ static LLVMValueRef valueOf(const Tables *t, ShardArena *arena, MlirAttribute en
                            shapeOf(t, arena, mlirTypeAttrGetValue(field(entry, "local"))),
                            LLVMConstStructInContext(t->context, sharding, 4, false),
                            data,
-                           i32Of(t, integerField(entry, "constant"))};
+                           i32Of(t, integerField(entry, "constant")),
+                           i32Of(t, whole ? 0 : mlirDenseI64ArrayGetElement(window, 0)),
+                           i64Of(t, whole ? 0 : mlirDenseI64ArrayGetElement(window, 1)),
+                           i64Of(t, whole ? 0 : mlirDenseI64ArrayGetElement(window, 2))};
   return LLVMConstStructInContext(t->context, fields, sizeof(fields) / sizeof(fields[0]), false);
 }
 

@@ -3,7 +3,8 @@
 // shard/Program.h exports as `spmd.program` on the module:
 //   {axes = ["pp","tp"], sizes = array<i64>, pp = -1 : i64,
 //    arguments = [{index, name, role, global = tensor<..>, local, view = array<i64>,
-//                  axis_start = array<i32>, axes = array<i32>, constant = 0 : i64, data =
+//                  axis_start = array<i32>, axes = array<i32>, constant = 0 : i64,
+//                  window = array<i64: dimension, begin, size>, data =
 //                  "symbol"}],
 //    results = [...], stages = [{function, arguments = array<i32>, results = array<i32>}],
 //    sites = [{site, kind, location, cause}]}
@@ -57,6 +58,18 @@ static int32_t addValue(ValueList *list, MlirAttribute item) {
                                list->nItems + 1, sizeof(*list->items));
   list->items[list->nItems] = item;
   return (int32_t)list->nItems++;
+}
+
+/// The data of another entry of the same argument; null if there is none.
+static MlirAttribute findData(const ValueList *list, MlirAttribute index) {
+  for (size_t i = 0; i < list->nItems; ++i) {
+    MlirAttribute item = list->items[i];
+    if (mlirAttributeEqual(
+            mlirDictionaryAttrGetElementByName(item, mlirStringRefCreateFromCString("index")),
+            index))
+      return mlirDictionaryAttrGetElementByName(item, mlirStringRefCreateFromCString("data"));
+  }
+  return mlirAttributeGetNull();
 }
 
 /// Mesh axes named `name`; "tp" also stands for its sub-axes tp.0, tp.1. Returns how many.
@@ -131,11 +144,37 @@ static bool isAxisLists(MlirAttribute sharding, intptr_t nDims) {
   return true;
 }
 
+/// Whether `spmd.window` (or none) says where a value of `type` lies in a whole one.
+static bool isWindow(MlirAttribute window, MlirType type) {
+  if (mlirAttributeIsNull(window))
+    return true;
+  if (!mlirAttributeIsADenseI64Array(window) || mlirDenseArrayGetNumElements(window) != 3 ||
+      !mlirTypeIsARankedTensor(type))
+    return false;
+  int64_t dim = mlirDenseI64ArrayGetElement(window, 0);
+  int64_t offset = mlirDenseI64ArrayGetElement(window, 1);
+  int64_t full = mlirDenseI64ArrayGetElement(window, 2);
+  return dim >= 0 && dim < mlirShapedTypeGetRank(type) && offset >= 0 && offset <= full &&
+         mlirShapedTypeGetDimSize(type, (intptr_t)dim) <= full - offset;
+}
+
+/// The type of the whole of which a value of `type` is a window.
+static MlirType wholeType(MlirAttribute window, MlirType type) {
+  if (mlirAttributeIsNull(window))
+    return type;
+  int64_t shape[64];
+  intptr_t rank = (intptr_t)mlirShapedTypeGetRank(type);
+  for (intptr_t d = 0; d < rank && d < 64; ++d)
+    shape[d] = d == mlirDenseI64ArrayGetElement(window, 0) ? mlirDenseI64ArrayGetElement(window, 2)
+                                                           : mlirShapedTypeGetDimSize(type, d);
+  return shardTensorWithShape(type, rank, shape);
+}
+
 /// What is wrong with the attributes of an argument or result, null if nothing: they come from a
 /// file that may have been edited.
 static const char *checkAttributes(MlirAttribute index, MlirAttribute name, MlirAttribute role,
                                    MlirAttribute global, MlirAttribute view, MlirAttribute sharding,
-                                   MlirAttribute value, MlirType local) {
+                                   MlirAttribute window, MlirAttribute value, MlirType local) {
   int64_t number;
   if (!mlirAttributeIsAInteger(index) || !shardAttrGetI64(index, &number) || number < 0)
     return "a number that is not a whole number from 0";
@@ -144,8 +183,11 @@ static const char *checkAttributes(MlirAttribute index, MlirAttribute name, Mlir
   if (!mlirAttributeIsAType(global))
     return "an 'spmd.global' that is not a type";
   MlirType type = mlirTypeAttrGetValue(global);
+  if (!isWindow(window, type))
+    return "an 'spmd.window' that is not [dimension, offset, size of the whole dimension]";
   if (!mlirAttributeIsNull(value) &&
-      (!mlirAttributeIsAElements(value) || !mlirTypeEqual(mlirAttributeGetType(value), type)))
+      (!mlirAttributeIsAElements(value) ||
+       !mlirTypeEqual(mlirAttributeGetType(value), wholeType(window, type))))
     return "an 'spmd.value' of another type";
   bool isTensor = mlirTypeIsARankedTensor(local);
   if (!isTensor && !mlirTypeIsAMemRef(local))
@@ -199,10 +241,11 @@ static MlirLogicalResult describeValue(ShardLowering *lowering, const ShardMesh 
   MlirAttribute globalAttribute = getOr(get(func, position, "spmd.global"), mlirTypeAttrGet(local));
   MlirAttribute view = get(func, position, "spmd.view");
   MlirAttribute sharding = get(func, position, "spmd.sharding");
+  MlirAttribute window = get(func, position, "spmd.window");
   MlirAttribute value = get(func, position, "spmd.value");
   const char *kind = strcmp(indexName, "spmd.arg") ? "result" : "argument";
   const char *wrong =
-      checkAttributes(index, name, role, globalAttribute, view, sharding, value, local);
+      checkAttributes(index, name, role, globalAttribute, view, sharding, window, value, local);
   if (wrong)
     return shardEmitError(func, "%s %" PRIdPTR " has %s", kind, position, wrong);
   MlirType global = mlirTypeAttrGetValue(globalAttribute);
@@ -244,8 +287,17 @@ static MlirLogicalResult describeValue(ShardLowering *lowering, const ShardMesh 
   bool constant =
       !mlirAttributeIsNull(value) || !mlirAttributeIsNull(get(func, position, "spmd.elided"));
   if (!mlirAttributeIsNull(value))
+    data = findData(list, index);
+  if (!mlirAttributeIsNull(value) && mlirAttributeIsNull(data))
     data = makeDataGlobal(lowering, func, value);
-  MlirNamedAttribute entries[] = {
+  if (!mlirAttributeIsNull(window)) {
+    int64_t dim = mlirDenseI64ArrayGetElement(window, 0);
+    int64_t part[] = {dim, mlirDenseI64ArrayGetElement(window, 1),
+                      mlirShapedTypeGetDimSize(global, (intptr_t)dim)};
+    globalAttribute = mlirTypeAttrGet(wholeType(window, global));
+    window = shardAttrI64Array(context, 3, part);
+  }
+  MlirNamedAttribute entries[11] = {
       shardNamed(context, "index", index),
       shardNamed(context, "name", name),
       shardNamed(context, "role", role),
@@ -255,8 +307,12 @@ static MlirLogicalResult describeValue(ShardLowering *lowering, const ShardMesh 
       shardNamed(context, "axis_start", mlirDenseI32ArrayGet(context, nDims + 1, starts)),
       shardNamed(context, "axes", mlirDenseI32ArrayGet(context, nAxes, axes)),
       shardNamed(context, "constant", shardAttrI64(context, constant)),
-      shardNamed(context, "data", data)};
-  intptr_t n = sizeof(entries) / sizeof(entries[0]) - (mlirAttributeIsNull(data) ? 1 : 0);
+  };
+  intptr_t n = 9;
+  if (!mlirAttributeIsNull(data))
+    entries[n++] = shardNamed(context, "data", data);
+  if (!mlirAttributeIsNull(window))
+    entries[n++] = shardNamed(context, "window", window);
   *outIndex = addValue(list, mlirDictionaryAttrGet(context, n, entries));
   return mlirLogicalResultSuccess();
 }

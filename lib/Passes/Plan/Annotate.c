@@ -109,6 +109,11 @@ static const char *nearestNames(const Annotator *a, const char *pattern, intptr_
                  : shardArenaFormat(arena, "; arguments are 0 to %" PRIdPTR, n - 1);
 }
 
+static MlirNamedAttribute named(MlirContext context, const char *name, MlirAttribute attribute) {
+  return mlirNamedAttributeGet(mlirIdentifierGet(context, mlirStringRefCreateFromCString(name)),
+                               attribute);
+}
+
 static MlirAttribute readSharding(Annotator *a, const char *key, json_t *value) {
   MlirContext context = a->run->context;
   size_t rank = json_array_size(value);
@@ -134,6 +139,44 @@ static MlirAttribute readSharding(Annotator *a, const char *key, json_t *value) 
     dims[d] = mlirArrayAttrGet(context, (intptr_t)n, names);
   }
   return mlirArrayAttrGet(context, (intptr_t)rank, dims);
+}
+
+/// The layouts of the parts of a fused weight: [{window, view, sharding}]; null after an error.
+static MlirAttribute readPieces(Annotator *a, const char *key, json_t *value) {
+  MlirContext context = a->run->context;
+  MlirAttribute none = {NULL};
+  size_t n = json_array_size(value);
+  MlirAttribute *pieces = SHARD_ARENA_ARRAY(a->run->arena, MlirAttribute, n ? n : 1);
+  for (size_t i = 0; i < n; ++i) {
+    json_t *piece = json_array_get(value, i), *view = json_object_get(piece, "view");
+    json_int_t window[3];
+    if (json_unpack(piece, "{s:[I, I, I]}", "window", &window[0], &window[1], &window[2]) != 0)
+      break;
+    MlirNamedAttribute fields[3];
+    intptr_t nFields = 0;
+    MlirAttribute sharding = readSharding(a, key, json_object_get(piece, "sharding"));
+    if (!sharding.ptr)
+      return none;
+    int64_t list[3] = {window[0], window[1], window[2]};
+    fields[nFields++] = named(context, "window", shardAttrI64Array(context, 3, list));
+    fields[nFields++] = named(context, "sharding", sharding);
+    if (view) {
+      size_t nView = json_array_size(view);
+      int64_t *shape = SHARD_ARENA_ARRAY(a->run->arena, int64_t, nView ? nView : 1);
+      for (size_t d = 0; d < nView; ++d)
+        shape[d] = json_integer_value(json_array_get(view, d));
+      fields[nFields++] =
+          named(context, "view", shardAttrI64Array(context, (intptr_t)nView, shape));
+    }
+    pieces[i] = mlirDictionaryAttrGet(context, nFields, fields);
+    if (i + 1 == n)
+      return mlirArrayAttrGet(context, (intptr_t)n, pieces);
+  }
+  FAIL(a, key,
+       "'pieces' of '%s' is not a list of {\"window\": [dimension, offset, size], \"sharding\": "
+       "[...]}",
+       key);
+  return none;
 }
 
 static bool isNumber(const char *text) { return text[0] && text[strspn(text, "0123456789")] == 0; }
@@ -236,8 +279,14 @@ static MlirLogicalResult annotateArgument(Annotator *a, intptr_t argument, const
       if (!sharding.ptr ||
           mlirLogicalResultIsFailure(setOnce(a, argument, "spmd.sharding", sharding, key)))
         return mlirLogicalResultFailure();
+    } else if (strcmp(field, "pieces") == 0) {
+      MlirAttribute pieces = readPieces(a, key, value);
+      if (!pieces.ptr ||
+          mlirLogicalResultIsFailure(setOnce(a, argument, "spmd.pieces", pieces, key)))
+        return mlirLogicalResultFailure();
     } else {
-      return FAIL(a, field, "unknown field '%s' of '%s'; expected role, dims, view or sharding",
+      return FAIL(a, field,
+                  "unknown field '%s' of '%s'; expected role, dims, view, sharding or pieces",
                   field, key);
     }
   }
@@ -437,6 +486,43 @@ static void writeField(json_t *entry, const char *field, MlirAttribute attribute
     json_object_set_new(entry, field, toJson(attribute));
 }
 
+/// Adds an argument that is a part of a fused weight to the weight's entry, `entry` if it is the
+/// first met. Returns the object of the part.
+static json_t *addPiece(json_t *args, const char *key, json_t *entry, MlirOperation func,
+                        intptr_t argument, MlirAttribute window) {
+  json_t *known = json_object_get(args, key);
+  if (known) {
+    json_decref(entry);
+    entry = known;
+  } else {
+    json_object_set_new(args, key, entry);
+    json_object_set_new(entry, "pieces", json_array());
+  }
+  MlirAttribute global = shardFuncGetArgumentAttribute(func, argument, "spmd.global");
+  MlirType type = global.ptr
+                      ? mlirTypeAttrGetValue(global)
+                      : mlirValueGetType(mlirBlockGetArgument(shardFuncGetBody(func), argument));
+  int64_t dim = mlirDenseI64ArrayGetElement(window, 0);
+  int64_t offset = mlirDenseI64ArrayGetElement(window, 1);
+  json_t *piece = json_object(), *list = json_object_get(entry, "pieces");
+  json_object_set_new(piece, "window",
+                      json_pack("[I, I, I]", (json_int_t)dim, (json_int_t)offset,
+                                (json_int_t)mlirShapedTypeGetDimSize(type, (intptr_t)dim)));
+  size_t at = 0; // by offset; a stage met later may hold the same one
+  for (; at < json_array_size(list); ++at) {
+    json_t *other = json_array_get(list, at);
+    int64_t there = json_integer_value(json_array_get(json_object_get(other, "window"), 1));
+    if (there == offset) {
+      json_array_set_new(list, at, piece);
+      return piece;
+    }
+    if (there > offset)
+      break;
+  }
+  json_array_insert_new(list, at, piece);
+  return piece;
+}
+
 MlirLogicalResult shardAnnotationsWrite(MlirOperation module, MlirStringCallback text,
                                         void *userData) {
   json_t *root = json_object(), *args = json_object(), *results = json_object();
@@ -462,9 +548,12 @@ MlirLogicalResult shardAnnotationsWrite(MlirOperation module, MlirStringCallback
       json_t *entry = json_object();
       writeField(entry, "role", shardFuncGetArgumentAttribute(op, i, "spmd.role"));
       writeField(entry, "dims", shardFuncGetArgumentAttribute(op, i, "spmd.dims"));
-      writeField(entry, "view", shardFuncGetArgumentAttribute(op, i, "spmd.view"));
-      writeField(entry, "sharding", sharding);
-      json_object_set_new(args, key, entry);
+      MlirAttribute window = shardFuncGetArgumentAttribute(op, i, "spmd.window");
+      json_t *place = window.ptr ? addPiece(args, key, entry, op, i, window) : entry;
+      writeField(place, "view", shardFuncGetArgumentAttribute(op, i, "spmd.view"));
+      writeField(place, "sharding", sharding);
+      if (!window.ptr)
+        json_object_set_new(args, key, entry);
     }
     intptr_t nResults = mlirOperationGetNumOperands(mlirBlockGetTerminator(body));
     for (intptr_t i = 0; i < nResults; ++i) {

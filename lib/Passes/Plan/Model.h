@@ -27,6 +27,12 @@ typedef struct ShardModel {
 /// can take its user's sharding. Changes the IR; run before shardRulesCreate.
 void shardUnshareCheapOps(MlirOperation module, ShardArena *arena);
 
+/// Makes a weight of which every use cuts a piece, pieces of unequal sizes, one argument a piece
+/// (Pieces.c). Changes the IR; run before shardRulesCreate. Fails, with one diagnostic, where an
+/// annotation says other pieces.
+MlirLogicalResult shardSplitFusedWeights(MlirOperation module, MlirOperation entry,
+                                         ShardArena *arena);
+
 /// Analyses L1. Emits one diagnostic and returns null when there is no single entry.
 ShardModel *shardModelCreate(MlirOperation module, ShardArena *arena);
 /// The one public function with a body, or null.

@@ -321,6 +321,10 @@ static MlirLogicalResult runPlan(ShardPassRun *run) {
   if (!shardDegreesParse(options->degrees, strlen(options->degrees), run->arena, &degrees,
                          &message))
     return shardEmitError(run->op, "%s", message);
+  MlirOperation entry = shardModuleFindEntry(run->op);
+  if (entry.ptr && degrees.tp > 1 &&
+      mlirLogicalResultIsFailure(shardSplitFusedWeights(run->op, entry, run->arena)))
+    return mlirLogicalResultFailure();
   shardUnshareCheapOps(run->op, run->arena);
   ShardModel *model = shardModelCreate(run->op, run->arena);
   if (!model)

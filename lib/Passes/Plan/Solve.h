@@ -46,9 +46,9 @@ typedef struct ShardAxisProblem {
   const ShardState *entryArguments; // [nArguments] states
   const ShardState *entryResults; // [nResults] wanted states (AS_PRODUCED: partial resolved); null:
                                   // all as produced
-  bool search;           // flip choices to lower the cost, not only the first guess
-  const uint8_t *weight; // [values] derived from weights only: never gathered by a caller
-  bool gatherWeights;    // by an op whose other operands stay split they may be gathered
+  bool search;                    // flip choices to lower the cost, not only the first guess
+  const uint8_t *weight;          // [values] derived from weights only: never gathered by a caller
+  bool gatherWeights;             // by an op whose other operands stay split they may be gathered
 } ShardAxisProblem;
 
 typedef struct ShardAxisSolution {

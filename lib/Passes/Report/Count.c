@@ -287,15 +287,25 @@ static void walkFunction(FunctionWalk *walk, MlirOperation func) {
 // Arguments
 //===----------------------------------------------------------------------===//
 
+/// Where a part begins; 0 of a whole argument.
+static int64_t windowOffset(MlirAttribute window) {
+  bool known = !mlirAttributeIsNull(window) && mlirAttributeIsADenseI64Array(window) &&
+               mlirDenseArrayGetNumElements(window) == 3;
+  return known ? mlirDenseI64ArrayGetElement(window, 1) : 0;
+}
+
 static int compareArguments(const void *a, const void *b) {
   const ShardCountArgument *x = a, *y = b;
-  return x->index < y->index ? -1 : x->index > y->index;
+  int64_t left = windowOffset(x->window), right = windowOffset(y->window);
+  if (x->index != y->index)
+    return x->index < y->index ? -1 : 1;
+  return left < right ? -1 : left > right;
 }
 
 static void countArguments(Counter *counter) {
   ShardCount *count = counter->count;
   size_t capacity = 0;
-  ShardPointerMap *byIndex = shardPointerMapCreate(counter->arena, 64);
+  ShardPointerMap *byPart = shardPointerMapCreate(counter->arena, 64);
   for (int32_t s = 0; s < count->nStages; ++s) {
     MlirOperation func = count->stages[s].func;
     MlirBlock body = shardFuncGetBody(func);
@@ -303,10 +313,12 @@ static void countArguments(Counter *counter) {
       int64_t index, place;
       if (!shardAttrGetI64(shardFuncGetArgumentAttribute(func, a, "spmd.arg"), &index))
         continue;
-      const void *key = (const void *)(intptr_t)(index + 1);
-      if (!shardPointerMapGet(byIndex, key, &place)) {
+      MlirAttribute window = shardFuncGetArgumentAttribute(func, a, "spmd.window");
+      // An offset is below 2^31 and so is an index: both fit in a key.
+      const void *key = (const void *)(intptr_t)((index + 1) << 31 | windowOffset(window));
+      if (!shardPointerMapGet(byPart, key, &place)) {
         place = count->nArguments++;
-        shardPointerMapSet(byIndex, key, place);
+        shardPointerMapSet(byPart, key, place);
         count->arguments = shardArenaGrow(counter->arena, count->arguments, (size_t)place,
                                           &capacity, (size_t)place + 1, sizeof(ShardCountArgument));
         MlirType local = mlirValueGetType(mlirBlockGetArgument(body, a));
@@ -322,6 +334,7 @@ static void countArguments(Counter *counter) {
             .local = local,
             .view = shardFuncGetArgumentAttribute(func, a, "spmd.view"),
             .sharding = shardFuncGetArgumentAttribute(func, a, "spmd.sharding"),
+            .window = window,
             .inStage = SHARD_ARENA_ARRAY(counter->arena, bool, count->nStages)};
         argument.globalBytes = typeBytes(argument.global);
         argument.bytesPerDevice = typeBytes(local);

@@ -23,12 +23,13 @@ typedef struct ShardCountSite {
   ShardCountCall *calls; // [nCalls] in stage, then call order
 } ShardCountSite;
 
-/// An argument of the original function.
+/// An argument of the original function, or a part of one that is laid out by itself.
 typedef struct ShardCountArgument {
   int64_t index;
   const char *name, *role;
   MlirType global, local;
   MlirAttribute view, sharding; // null: none, replicated
+  MlirAttribute window;         // [dimension, offset, size of the whole dimension]; null: no part
   int64_t globalBytes, bytesPerDevice;
   bool *inStage; // [nStages]
 } ShardCountArgument;
@@ -47,7 +48,7 @@ typedef struct ShardCount {
   int32_t nStages;
   ShardCountStage *stages;
   intptr_t nArguments;
-  ShardCountArgument *arguments; // by index
+  ShardCountArgument *arguments; // by index, then by the window's offset
   intptr_t nSites;
   ShardCountSite *sites; // by number; those without a call are left out
 } ShardCount;

@@ -92,14 +92,15 @@ static json_t *argumentsJson(const ShardCount *count, ShardArena *arena) {
     for (int32_t s = 0; s < count->nStages; ++s)
       if (argument->inStage[s])
         json_array_append_new(stages, json_integer(s));
-    json_array_append_new(
-        arguments,
-        json_pack("{s:I, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:I}", "index",
-                  (json_int_t)argument->index, "name", cTextJson(argument->name), "role",
-                  cTextJson(argument->role), "shape", shapeJson(argument->global), "type",
-                  elementTypeText(argument->global, arena), "view", attributeJson(argument->view),
-                  "sharding", attributeJson(argument->sharding), "stages", stages, "bytesPerDevice",
-                  (json_int_t)argument->bytesPerDevice));
+    json_t *entry = json_pack(
+        "{s:I, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:I}", "index", (json_int_t)argument->index,
+        "name", cTextJson(argument->name), "role", cTextJson(argument->role), "shape",
+        shapeJson(argument->global), "type", elementTypeText(argument->global, arena), "view",
+        attributeJson(argument->view), "sharding", attributeJson(argument->sharding), "stages",
+        stages, "bytesPerDevice", (json_int_t)argument->bytesPerDevice);
+    if (!mlirAttributeIsNull(argument->window))
+      json_object_set_new(entry, "window", attributeJson(argument->window));
+    json_array_append_new(arguments, entry);
   }
   return arguments;
 }

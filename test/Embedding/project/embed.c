@@ -132,7 +132,8 @@ static MlirWalkResult countAllReduce(MlirOperation op, void *userData) {
 
 /// The part of `whole` that `rank` holds, along one dimension of a two-dimensional value.
 static void cut(const ShardProgramValue *value, int rank, const float *whole, float *part) {
-  require(value->rank == 2 && value->element == SHARD_RT_F32, "a matrix of f32");
+  require(value->rank == 2 && value->element == SHARD_RT_F32 && value->windowSize == 0,
+          "a whole matrix of f32");
   int64_t rows = value->localShape[0], columns = value->localShape[1];
   int64_t row = rows < value->globalShape[0] ? rank * rows : 0;
   int64_t column = columns < value->globalShape[1] ? rank * columns : 0;
