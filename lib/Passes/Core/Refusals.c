@@ -142,6 +142,7 @@ static const ShardMessage messages[] = {
     {"the module has two public functions; one is the program", 0, 0},
     {"the program does not load: …", 0, 0},
     {"the result's type does not follow from the operand and the mesh", 0, 0},
+    {"the pieces annotated for argument … are not those in which the model uses it", 0, 0},
     {"the view does not fit a scalar", 0, 0},
     {"the view does not fit dimension … of …", 0, 0},
     {"there is no stage …; the program has one, 0", 0, 0},
