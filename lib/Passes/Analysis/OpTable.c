@@ -135,6 +135,9 @@ static const ShardOpEntry opTable[] = {
     {"tensor.pad", "dimensions without padding parallel, padded ones whole", SHARD_OP_SLICE, describePad, shardLocalisePad},
     {"tensor.concat", "other dimensions parallel; the joined one is [pieces, piece] when pieces are equal, else whole", SHARD_OP_SLICE, describeConcat, NULL},
     {"func.call", "the callee's own factors", SHARD_OP_CALL, shardRuleDescribeWhole, NULL},
+    {"scf.for", "what it carries has one placement; the body is a function", SHARD_OP_LOOP, shardRuleDescribeLoop, shardLocaliseLoop},
+    {"scf.if", "both branches give their results in one placement; each is a function", SHARD_OP_LOOP, shardRuleDescribeLoop, shardLocaliseLoop},
+    {"scf.while", "what it carries has one placement; condition and body are functions", SHARD_OP_LOOP, shardRuleDescribeLoop, shardLocaliseLoop},
     {"func.return", "no factor: results are resharded to what the caller wants", SHARD_OP_RETURN, shardRuleDescribeWhole, NULL},
 };
 // clang-format on
@@ -187,7 +190,7 @@ static ShardDimExpr dimProduct(ShardRuleBuilder *b, int32_t n, const int32_t *lo
 
 static ShardDimExpr dimLoop(ShardRuleBuilder *b, int32_t loop) { return dimProduct(b, 1, &loop); }
 
-static ShardPortShape *addPort(ShardRuleBuilder *b, ShardOpShape *shape, bool result,
+ShardPortShape *shardRuleAddPort(ShardRuleBuilder *b, ShardOpShape *shape, bool result,
                                MlirValue value, int32_t operandIndex, MlirOperation user) {
   ShardPortShape **list = result ? &shape->results : &shape->operands;
   int32_t *n = result ? &shape->nResults : &shape->nOperands;
@@ -206,13 +209,13 @@ static ShardPortShape *addPort(ShardRuleBuilder *b, ShardOpShape *shape, bool re
   return port;
 }
 
-static void addAllPorts(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape) {
+void shardRuleAddAllPorts(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape) {
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); ++i)
     if (isTensor(mlirOperationGetOperand(op, i)))
-      addPort(b, shape, false, mlirOperationGetOperand(op, i), (int32_t)i, op);
+      shardRuleAddPort(b, shape, false, mlirOperationGetOperand(op, i), (int32_t)i, op);
   for (intptr_t i = 0; i < mlirOperationGetNumResults(op); ++i)
     if (isTensor(mlirOperationGetResult(op, i)))
-      addPort(b, shape, true, mlirOperationGetResult(op, i), (int32_t)i, op);
+      shardRuleAddPort(b, shape, true, mlirOperationGetResult(op, i), (int32_t)i, op);
 }
 
 /// Tensors of the function that ops nested in `op` use.
@@ -225,7 +228,7 @@ static void addCaptures(ShardRuleBuilder *b, MlirOperation op, MlirRegion region
       for (intptr_t i = 0; i < mlirOperationGetNumOperands(inner); ++i) {
         MlirValue value = mlirOperationGetOperand(inner, i);
         if (isTensor(value) && shardRuleFindValue(b, value) >= 0)
-          addPort(b, shape, false, value, -1, inner);
+          shardRuleAddPort(b, shape, false, value, -1, inner)->userOperand = (int32_t)i;
       }
       for (intptr_t r = 0; r < mlirOperationGetNumRegions(inner); ++r)
         addCaptures(b, op, mlirOperationGetRegion(inner, r), shape);
@@ -233,7 +236,7 @@ static void addCaptures(ShardRuleBuilder *b, MlirOperation op, MlirRegion region
 }
 
 void shardRuleDescribeWhole(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape) {
-  addAllPorts(b, op, shape);
+  shardRuleAddAllPorts(b, op, shape);
   for (intptr_t r = 0; r < mlirOperationGetNumRegions(op); ++r)
     addCaptures(b, op, mlirOperationGetRegion(op, r), shape);
 }
@@ -263,7 +266,7 @@ static void describeExtracts(ShardRuleBuilder *b, MlirBlock body, ShardOpShape *
       for (intptr_t i = 0; i < mlirOperationGetNumOperands(inner); ++i) {
         MlirValue value = mlirOperationGetOperand(inner, i);
         if (isTensor(value) && shardRuleFindValue(b, value) >= 0)
-          addPort(b, shape, false, value, -1, inner);
+          shardRuleAddPort(b, shape, false, value, -1, inner)->userOperand = (int32_t)i;
       }
       for (intptr_t r = 0; r < mlirOperationGetNumRegions(inner); ++r)
         addCaptures(b, inner, mlirOperationGetRegion(inner, r), shape);
@@ -272,7 +275,7 @@ static void describeExtracts(ShardRuleBuilder *b, MlirBlock body, ShardOpShape *
     MlirValue table = mlirOperationGetOperand(inner, 0);
     if (shardRuleFindValue(b, table) < 0)
       continue;
-    ShardPortShape *port = addPort(b, shape, false, table, -1, inner);
+    ShardPortShape *port = shardRuleAddPort(b, shape, false, table, -1, inner);
     for (intptr_t d = 0; d < rankOf(table); ++d) {
       int32_t loop = indexLoop(mlirOperationGetOperand(inner, d + 1));
       if (loop >= 0 && loop < nLoops)
@@ -388,7 +391,7 @@ static void describeLinalg(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *
     if (!isTensor(value))
       continue;
     ShardPortShape *port =
-        addPort(b, shape, result, value, (int32_t)(result ? i - nOperands : i), op);
+        shardRuleAddPort(b, shape, result, value, (int32_t)(result ? i - nOperands : i), op);
     port->init = !result && i >= nOperands - nInits;
     MlirAffineMap map = mlirAffineMapAttrGetValue(mlirArrayAttrGetElement(maps, mapIndex));
     for (intptr_t d = 0; d < rankOf(value); ++d) {
@@ -404,7 +407,7 @@ static void describeLinalg(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *
 }
 
 static void describeElementwise(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape) {
-  addAllPorts(b, op, shape);
+  shardRuleAddAllPorts(b, op, shape);
   if (shape->nResults == 0)
     return;
   MlirValue result = shape->results[0].value;
@@ -430,11 +433,11 @@ static void describeConstant(ShardRuleBuilder *b, MlirOperation op, ShardOpShape
   if (value.ptr && mlirAttributeIsADenseElements(value) && mlirDenseElementsAttrIsSplat(value))
     describeElementwise(b, op, shape);
   else
-    addAllPorts(b, op, shape);
+    shardRuleAddAllPorts(b, op, shape);
 }
 
 static void describeReshape(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape) {
-  addAllPorts(b, op, shape);
+  shardRuleAddAllPorts(b, op, shape);
   bool expand = shardOpIs(op, "tensor.expand_shape");
   MlirAttribute groups = shardOpGetAttribute(op, "reassociation");
   ShardPortShape *source = &shape->operands[0], *result = &shape->results[0];
@@ -507,7 +510,7 @@ static bool isCutOtherwise(MlirValue source, intptr_t dim, int64_t size) {
 }
 
 static void describeExtractSlice(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape) {
-  addAllPorts(b, op, shape);
+  shardRuleAddAllPorts(b, op, shape);
   ShardPortShape *source = &shape->operands[0], *result = &shape->results[0];
   intptr_t rank = (intptr_t)rankOf(source->value);
   int64_t offsets[SHARD_MAX_LOOPS], sizes[SHARD_MAX_LOOPS], strides[SHARD_MAX_LOOPS];
@@ -533,7 +536,7 @@ static void describeExtractSlice(ShardRuleBuilder *b, MlirOperation op, ShardOpS
 }
 
 static void describeInsertSlice(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape) {
-  addAllPorts(b, op, shape);
+  shardRuleAddAllPorts(b, op, shape);
   ShardPortShape *source = &shape->operands[0], *dest = &shape->operands[1],
                  *result = &shape->results[0];
   intptr_t rank = (intptr_t)rankOf(result->value);
@@ -558,7 +561,7 @@ static void describeInsertSlice(ShardRuleBuilder *b, MlirOperation op, ShardOpSh
 }
 
 static void describePad(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape) {
-  addAllPorts(b, op, shape);
+  shardRuleAddAllPorts(b, op, shape);
   ShardPortShape *source = &shape->operands[0], *result = &shape->results[0];
   intptr_t rank = (intptr_t)rankOf(result->value);
   int64_t low[SHARD_MAX_LOOPS], high[SHARD_MAX_LOOPS];
@@ -571,7 +574,7 @@ static void describePad(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *sha
 }
 
 static void describeConcat(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape) {
-  addAllPorts(b, op, shape);
+  shardRuleAddAllPorts(b, op, shape);
   ShardPortShape *result = &shape->results[0];
   int64_t dim = 0;
   shardAttrGetI64(shardOpGetAttribute(op, "dim"), &dim);

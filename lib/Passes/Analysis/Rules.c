@@ -74,14 +74,16 @@ static void bindPort(ShardRuleBuilder *b, FactorList *list, const ShardOpShape *
   *port = (ShardPort){.value = shardRuleFindValue(b, source->value),
                       .operandIndex = source->operandIndex,
                       .user = source->user,
+                      .userOperand = source->userOperand,
+                      .slot = source->slot,
                       .init = source->init};
   const ShardValueInfo *info = &b->rules->values[port->value];
   int32_t *factors = SHARD_ARENA_ARRAY(b->arena, int32_t, info->nAtoms ? info->nAtoms : 1);
   for (int32_t a = 0; a < info->nAtoms; ++a)
     factors[a] = -1;
   port->factors = factors;
-  if (shape->entry &&
-      (shape->entry->form == SHARD_OP_CALL || shape->entry->form == SHARD_OP_RETURN))
+  if (shape->entry && (shape->entry->form == SHARD_OP_CALL || shape->entry->form == SHARD_OP_LOOP ||
+                       shape->entry->form == SHARD_OP_RETURN))
     return;
   int32_t begin = 0;
   while (begin < info->nAtoms) {
@@ -349,6 +351,22 @@ typedef struct FunctionOrder {
   ShardPointerMap *state; // 1 in progress, 2 done
 } FunctionOrder;
 
+typedef struct OrderWalk {
+  ShardRuleBuilder *b;
+  FunctionOrder *order;
+} OrderWalk;
+
+static MlirLogicalResult orderFunction(ShardRuleBuilder *b, FunctionOrder *order,
+                                       MlirOperation func);
+
+static MlirLogicalResult orderCallee(void *user, MlirOperation op) {
+  OrderWalk *walk = user;
+  MlirOperation callee = calleeOf(walk->b->rules->module, op);
+  if (!callee.ptr || !shardFuncGetBody(callee).ptr)
+    return shardEmitError(op, "call of a function without a body");
+  return orderFunction(walk->b, walk->order, callee);
+}
+
 static MlirLogicalResult orderFunction(ShardRuleBuilder *b, FunctionOrder *order,
                                        MlirOperation func) {
   int64_t state = shardPointerMapGetOr(order->state, func.ptr, 0);
@@ -357,17 +375,9 @@ static MlirLogicalResult orderFunction(ShardRuleBuilder *b, FunctionOrder *order
   if (state == 1)
     return shardEmitError(func, "recursive function: a program must call its layers in one order");
   shardPointerMapSet(order->state, func.ptr, 1);
-  MlirBlock body = shardFuncGetBody(func);
-  for (MlirOperation op = mlirBlockGetFirstOperation(body); op.ptr;
-       op = mlirOperationGetNextInBlock(op)) {
-    if (!shardOpIs(op, "func.call"))
-      continue;
-    MlirOperation callee = calleeOf(b->rules->module, op);
-    if (!callee.ptr || !shardFuncGetBody(callee).ptr)
-      return shardEmitError(op, "call of a function without a body");
-    if (mlirLogicalResultIsFailure(orderFunction(b, order, callee)))
-      return mlirLogicalResultFailure();
-  }
+  OrderWalk walk = {b, order};
+  if (mlirLogicalResultIsFailure(shardWalk(func, "func.call", orderCallee, &walk)))
+    return mlirLogicalResultFailure();
   shardPointerMapSet(order->state, func.ptr, 2);
   order->functions = shardArenaGrow(b->arena, order->functions, (size_t)order->n, &order->capacity,
                                     (size_t)order->n + 1, sizeof(MlirOperation));
@@ -419,7 +429,7 @@ static void tiePorts(ShardRuleBuilder *b, const ShardOpShape *shape) {
   }
 }
 
-static void tieValues(ShardRuleBuilder *b, int32_t x, int32_t y) {
+void shardRuleTieValues(ShardRuleBuilder *b, int32_t x, int32_t y) {
   if (x < 0 || y < 0)
     return;
   int64_t rank = mlirShapedTypeGetRank(b->rules->values[x].type);
@@ -433,11 +443,12 @@ static void tieValues(ShardRuleBuilder *b, int32_t x, int32_t y) {
 static void tieCall(ShardRuleBuilder *b, const ShardOpRule *rule) {
   const ShardFunctionInfo *callee = &b->rules->functions[rule->callee];
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(rule->op); ++i)
-    tieValues(b, shardRuleFindValue(b, mlirOperationGetOperand(rule->op, i)), callee->arguments[i]);
+    shardRuleTieValues(b, shardRuleFindValue(b, mlirOperationGetOperand(rule->op, i)),
+                       callee->arguments[i]);
   MlirOperation ret = mlirBlockGetTerminator(shardFuncGetBody(callee->func));
   for (intptr_t i = 0; i < mlirOperationGetNumResults(rule->op); ++i)
-    tieValues(b, shardRuleFindValue(b, mlirOperationGetResult(rule->op, i)),
-              shardRuleFindValue(b, mlirOperationGetOperand(ret, i)));
+    shardRuleTieValues(b, shardRuleFindValue(b, mlirOperationGetResult(rule->op, i)),
+                       shardRuleFindValue(b, mlirOperationGetOperand(ret, i)));
 }
 
 static MlirLogicalResult collectFunction(ShardRuleBuilder *b, int32_t index,
@@ -480,6 +491,8 @@ static MlirLogicalResult collectFunction(ShardRuleBuilder *b, int32_t index,
     rule->form = shape->entry ? shape->entry->form : SHARD_OP_WHOLE;
     ShardLoop loops[SHARD_MAX_LOOPS];
     shape->loops = loops;
+    if (rule->form == SHARD_OP_LOOP && !shardRuleIsLoop(op))
+      rule->form = SHARD_OP_WHOLE;
     if (shape->entry)
       shape->entry->describe(b, op, shape);
     else
@@ -494,6 +507,8 @@ static MlirLogicalResult collectFunction(ShardRuleBuilder *b, int32_t index,
           ++b->rules->functions[f].nCalls;
         }
       tieCall(b, rule);
+    } else if (rule->form == SHARD_OP_LOOP) {
+      shardRuleBindLoop(b, index, shape, rule);
     } else if (rule->form == SHARD_OP_RETURN) {
       info->nResults = (int32_t)mlirOperationGetNumOperands(op);
     } else {

@@ -47,16 +47,29 @@ typedef struct ShardPort {
   int32_t operandIndex; // of the op, -1 when captured; result number for results
   MlirOperation user;   // the op itself, or the capturing tensor.extract
   const int32_t
-      *factors; // [values[value].nAtoms] factor of each atom; -1: on no factor (free unit)
-  bool init;    // destination of a linalg op (outs)
+      *factors;        // [values[value].nAtoms] factor of each atom; -1: on no factor (free unit)
+  bool init;           // destination of a linalg op (outs)
+  int32_t userOperand; // of `user`, when captured
+  int32_t slot;        // of a LOOP; else 0
   ShardCombiner combiner; // of a result of a reduction: the body's for it
 } ShardPort;
+
+/// A region of a LOOP: a call. Slots number what has one placement over the whole loop: a carried
+/// value with its init, arguments, yields and result, or a value used from outside.
+enum { SHARD_MAX_BODIES = 2 };
+typedef struct ShardBody {
+  MlirOperation call;
+  int32_t callee;         // index into ShardRules.functions
+  int32_t *argumentSlots; // [arguments of the callee] -1: no tensor
+  int32_t *resultSlots;   // [results of the callee] -1: no tensor
+} ShardBody;
 
 typedef enum ShardOpForm {
   SHARD_OP_COMPUTE, // linalg op, arith/math on tensors, tensor.splat/empty, constants
   SHARD_OP_RESHAPE, // expand_shape, collapse_shape
   SHARD_OP_SLICE,   // extract_slice, insert_slice, pad, concat: static offsets
   SHARD_OP_CALL,    // func.call
+  SHARD_OP_LOOP,    // scf.for, scf.if, scf.while whose regions are calls
   SHARD_OP_RETURN,
   SHARD_OP_WHOLE // no rule: operands and results whole
 } ShardOpForm;
@@ -82,6 +95,9 @@ typedef struct ShardOpRule {
   bool unusedInit;  // the body does not read outs (elementwise): the init only gives a shape
   int64_t flops;    // contractions: 2 x product of loop sizes
   int32_t callee;   // CALL: index into ShardRules.functions, else -1
+  int32_t nBodies, nSlots; // LOOP
+  ShardBody bodies[SHARD_MAX_BODIES];
+  int64_t trips; // LOOP: how often the bodies are called, 1 when that is not known
 } ShardOpRule;
 
 /// What result `result` is partial with when `factor`, a reduction or a table's, is split.
@@ -127,6 +143,8 @@ typedef struct ShardRules {
 /// Analyses every function with a body. Fails, with one diagnostic, on recursion or dynamic
 /// shapes.
 ShardRules *shardRulesCreate(MlirOperation module, ShardArena *arena);
+/// Steps of an scf.for whose bounds are constants; 1 when they are not, and of any other op.
+int64_t shardLoopTrips(MlirOperation op);
 /// Whether the table has no row for an op on tensors: it is then done by every rank on whole
 /// operands.
 bool shardOpHasNoRule(MlirOperation op);

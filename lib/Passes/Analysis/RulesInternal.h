@@ -50,6 +50,7 @@ typedef struct ShardPortShape {
   MlirOperation user;
   bool init;
   ShardDimExpr *dims; // [rank]
+  int32_t userOperand, slot;
 } ShardPortShape;
 
 typedef struct ShardLoop {
@@ -68,6 +69,8 @@ struct ShardOpShape {
   ShardLoop *loops; // [nLoops]; SHARD_MAX_LOOPS while it is described
   int32_t nOperands, nResults, capacity;
   ShardPortShape *operands, *results;
+  int32_t nBodies, nSlots; // of a loop
+  ShardBody bodies[SHARD_MAX_BODIES];
 };
 
 struct ShardRuleBuilder {
@@ -92,6 +95,20 @@ void shardNodeTie(ShardRuleBuilder *b, int32_t x, int32_t y);
 
 /// OpTable.c: an op without a rule.
 void shardRuleDescribeWhole(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape);
+ShardPortShape *shardRuleAddPort(ShardRuleBuilder *b, ShardOpShape *shape, bool result,
+                                 MlirValue value, int32_t operandIndex, MlirOperation user);
+void shardRuleAddAllPorts(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape);
+
+/// Loops.c.
+bool shardRuleIsLoop(MlirOperation op);
+void shardRuleDescribeLoop(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape);
+/// Fills the bodies of a loop, and ties what shares a slot. The callees are in functions before
+/// `nFunctions`.
+void shardRuleBindLoop(ShardRuleBuilder *b, int32_t nFunctions, const ShardOpShape *shape,
+                       ShardOpRule *rule);
+
+/// Rules.c: ties two values dimension by dimension.
+void shardRuleTieValues(ShardRuleBuilder *b, int32_t x, int32_t y);
 
 /// Linearity.c: the combiner that an op of two operands is; NONE for a null op, or another.
 ShardCombiner shardCombinerOfOp(MlirOperation op);

@@ -3,6 +3,8 @@
 
 // clang-format off: a message a line
 static const ShardMessage messages[] = {
+    {"a value cannot be brought to where it is wanted: …", "the reshard engine has no chain of steps between the two placements, as the message says", "an annotation that asks for another placement"},
+    {"what the loop carries has two placements: expected one for an argument of its body and what the body hands back", "a loop's buffers are the same at every step", "annotations that agree"},
     {"'…' is an op of dialect '…', which is not supported; …", "models are made of func, linalg, tensor, arith, math, tosa, scf and cf.assert", "what the message advises for the dialect"},
     {"'…' is not supported; expected ops of func, linalg, tensor, arith, math, tosa, scf, or cf.assert", "nothing is known of the op's dimensions, and it has no lowering", "the op spelled out in those dialects"},
     {"'…' is not supported: …; expected …", "as the message says; the list of refused ops is below", "as the message says"},
@@ -154,6 +156,7 @@ static const ShardMessage messages[] = {
     {"… stages; the mesh's axis 'pp' must have that size", 0, 0},
     {"… …: 'spmd.global' and 'spmd.sharding' do not give its local shape", 0, 0},
     {"…: …", 0, 0},
+    {"internal error: a loop's body does not take what it carries", 0, 0},
 };
 // clang-format on
 

@@ -261,7 +261,10 @@ static MlirLogicalResult runImport(ShardPassRun *run) {
   shardImportPrune(&import);
   if (mlirLogicalResultIsFailure(checkRules(&import, options->noImplicitReplication)))
     return mlirLogicalResultFailure();
-  return shardImportArguments(&import, options->args);
+  if (mlirLogicalResultIsFailure(shardImportArguments(&import, options->args)))
+    return mlirLogicalResultFailure();
+  shardImportOutlineRegions(&import);
+  return mlirLogicalResultSuccess();
 }
 
 const ShardPassInfo shardImportPass = {

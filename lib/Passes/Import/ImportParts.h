@@ -77,6 +77,10 @@ MlirValue shardGenericAddInput(MlirOperation op, MlirValue value, MlirAffineMap 
 /// its own, so that a shard of the table is a partial sum of the lookup alone.
 void shardImportSplitLookups(const ShardImport *import);
 
+/// OutlineRegions.c: bodies of scf.for, scf.if and scf.while on tensors become private functions,
+/// and the regions calls of them. The functions join `import->functions`.
+void shardImportOutlineRegions(ShardImport *import);
+
 /// Arguments.c: constants become arguments; names and roles.
 /// `argsPath` may be "".
 MlirLogicalResult shardImportArguments(const ShardImport *import, const char *argsPath);

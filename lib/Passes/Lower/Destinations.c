@@ -388,20 +388,6 @@ static MlirValue buildMoveDim(ShardLowerBuilder *b, MlirValue input, intptr_t fr
                                 0);
 }
 
-/// A copy; as linalg.copy, since a generic that copies is folded.
-static MlirValue buildCopy(ShardLowerBuilder *b, MlirValue input) {
-  MlirType type = mlirValueGetType(input);
-  MlirValue operands[] = {input, shardMakeValue(b, "tensor.empty", type, 0, NULL)};
-  ShardNamedAttribute segments = {
-      "operandSegmentSizes",
-      mlirDenseI32ArrayGet(b->lowering->context, 2, (const int32_t[]){1, 1})};
-  MlirRegion region = mlirRegionCreate();
-  MlirOperation copy = shardOpCreate(b->block, b->before, b->location, "linalg.copy", 1, &type, 2,
-                                     operands, 1, &segments, 1, &region);
-  mlirLinalgFillBuiltinNamedOpRegion(copy);
-  return mlirOperationGetResult(copy, 0);
-}
-
 /// all-to-all: the n parts of `splitDim` become leading blocks, are exchanged, and what came from
 /// each rank stands one after the other along `concatDim`.
 static MlirValue buildAllToAll(Collective *c, MlirValue input, int64_t splitDim,
@@ -694,6 +680,16 @@ static MlirLogicalResult keepLoopBuffers(void *user, MlirOperation op) {
   return mlirLogicalResultSuccess();
 }
 
+/// Whether a value is a block argument, or lies in its buffer.
+static bool keepsBuffer(MlirValue value, MlirValue argument) {
+  if (mlirValueEqual(value, argument))
+    return true;
+  MlirOperation op =
+      mlirValueIsAOpResult(value) ? mlirOpResultGetOwner(value) : (MlirOperation){NULL};
+  return !mlirOperationIsNull(op) && shardOpIs(op, "bufferization.materialize_in_destination") &&
+         mlirValueEqual(mlirOperationGetOperand(op, 1), argument);
+}
+
 /// The same for scf.while: what the second region yields goes back to the buffer of the argument
 /// that the first region passes on.
 static MlirLogicalResult keepWhileBuffers(void *user, MlirOperation op) {
@@ -701,6 +697,20 @@ static MlirLogicalResult keepWhileBuffers(void *user, MlirOperation op) {
   MlirBlock before = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
   MlirBlock after = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 1));
   MlirOperation condition = mlirBlockGetTerminator(before), yield = mlirBlockGetTerminator(after);
+  // What the first region makes goes to the buffer of its argument: only then is it in place.
+  ShardLowerBuilder a = shardLowerBuilderBefore(lowering, condition);
+  for (intptr_t k = 1;
+       k < mlirOperationGetNumOperands(condition) && k <= mlirBlockGetNumArguments(before); ++k) {
+    MlirValue operands[] = {mlirOperationGetOperand(condition, k),
+                            mlirBlockGetArgument(before, k - 1)};
+    MlirType type = mlirValueGetType(operands[0]);
+    bool made = !mlirValueIsABlockArgument(operands[0]) ||
+                !mlirBlockEqual(mlirBlockArgumentGetOwner(operands[0]), before);
+    if (isTensor(type) && made && mlirTypeEqual(type, mlirValueGetType(operands[1])))
+      mlirOperationSetOperand(
+          condition, k,
+          shardMakeValue(&a, "bufferization.materialize_in_destination", type, 2, operands));
+  }
   ShardLowerBuilder b = shardLowerBuilderBefore(lowering, yield);
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(yield); ++i) {
     MlirValue value = mlirOperationGetOperand(yield, i);
@@ -708,7 +718,7 @@ static MlirLogicalResult keepWhileBuffers(void *user, MlirOperation op) {
       continue;
     for (intptr_t k = 1; k < mlirOperationGetNumOperands(condition); ++k) {
       MlirValue operands[] = {value, mlirBlockGetArgument(after, k - 1)};
-      if (!mlirValueEqual(mlirOperationGetOperand(condition, k), mlirBlockGetArgument(before, i)) ||
+      if (!keepsBuffer(mlirOperationGetOperand(condition, k), mlirBlockGetArgument(before, i)) ||
           mlirValueEqual(operands[0], operands[1]))
         continue;
       mlirOperationSetOperand(yield, i,
@@ -732,7 +742,16 @@ static MlirLogicalResult copyBranchResults(void *user, MlirOperation op) {
       MlirOperation yield =
           mlirBlockGetTerminator(mlirRegionGetFirstBlock(mlirOperationGetRegion(op, r)));
       ShardLowerBuilder b = shardLowerBuilderBefore(lowering, yield);
-      mlirOperationSetOperand(yield, i, buildCopy(&b, mlirOperationGetOperand(yield, i)));
+      // An alloc_tensor has a dense buffer whatever bufferization knows of the rest.
+      int32_t segments[3] = {0, 0, 0};
+      ShardNamedAttribute none = {"operandSegmentSizes",
+                                  mlirDenseI32ArrayGet(lowering->context, 3, segments)};
+      MlirValue dense = mlirOperationGetResult(
+          shardMakeOp(&b, "bufferization.alloc_tensor", 1, &type, 0, NULL, 1, &none), 0);
+      MlirValue operands[] = {mlirOperationGetOperand(yield, i), dense};
+      mlirOperationSetOperand(
+          yield, i,
+          shardMakeValue(&b, "bufferization.materialize_in_destination", type, 2, operands));
     }
   }
   return mlirLogicalResultSuccess();

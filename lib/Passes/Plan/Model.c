@@ -155,6 +155,20 @@ static bool isInput(const ShardModel *model, int32_t argument) {
   return strcmp(model->roles[argument], "weight") != 0;
 }
 
+/// What a loop carries is no weight; what its bodies use from outside may be.
+static void markBodies(const ShardModel *model, const ShardOpRule *rule, uint8_t **arguments) {
+  for (int32_t g = 0; g < rule->nBodies; ++g) {
+    const ShardBody *body = &rule->bodies[g];
+    for (int32_t a = 0; a < model->rules->functions[body->callee].nArguments; ++a) {
+      uint8_t weight = 0;
+      for (int32_t p = 0; p < rule->nOperands; ++p)
+        if (rule->operands[p].operandIndex < 0 && rule->operands[p].slot == body->argumentSlots[a])
+          weight = model->weight[rule->operands[p].value];
+      arguments[body->callee][a] &= weight;
+    }
+  }
+}
+
 /// Marks values that come from weights and constants only; callers before callees.
 static void markWeights(ShardModel *model) {
   const ShardRules *rules = model->rules;
@@ -177,6 +191,8 @@ static void markWeights(ShardModel *model) {
         for (int32_t p = 0; p < rule->nOperands; ++p)
           arguments[rule->callee][rule->operands[p].operandIndex] &=
               model->weight[rule->operands[p].value];
+      if (rule->form == SHARD_OP_LOOP)
+        markBodies(model, rule, arguments);
       bool weight = false, all = true;
       for (int32_t p = 0; p < rule->nOperands; ++p) {
         if (rule->operands[p].init && rule->unusedInit)
@@ -185,7 +201,7 @@ static void markWeights(ShardModel *model) {
         all &= model->weight[rule->operands[p].value] != 0;
       }
       // Only moved or cast weights count: arithmetic on them makes a value of its own.
-      if (rule->form == SHARD_OP_CALL || rule->contraction)
+      if (rule->form == SHARD_OP_CALL || rule->form == SHARD_OP_LOOP || rule->contraction)
         weight = false;
       for (int32_t r = 0; r < rule->nResults; ++r)
         model->weight[rule->results[r].value] = weight && all && rule->movement;
@@ -406,6 +422,12 @@ static int64_t opCost(const ShardRules *rules, const int64_t *functionCosts,
                       const ShardOpRule *rule) {
   if (rule->form == SHARD_OP_CALL)
     return functionCosts[rule->callee];
+  if (rule->form == SHARD_OP_LOOP) {
+    int64_t cost = 0;
+    for (int32_t g = 0; g < rule->nBodies; ++g)
+      cost += rule->trips * functionCosts[rule->bodies[g].callee];
+    return cost;
+  }
   if (rule->contraction)
     return rule->flops;
   if (rule->cheap || rule->form == SHARD_OP_RESHAPE || rule->form == SHARD_OP_RETURN)

@@ -23,6 +23,7 @@ typedef struct Propagation {
   ShardModel *model;
   ShardMesh mesh;
   ShardSharding **shardings; // [values]
+  ShardSharding ***handed;   // [functions][results] what a function hands back
   ShardSharding **arguments; // [entry arguments] given
   ShardSharding **results;   // [entry results] the user's, or null
   ShardSharding **pinned;    // [values] the user's, or null
@@ -172,7 +173,11 @@ static bool specialise(Propagation *p, const ShardAxisSolution *solution) {
       const ShardFunctionInfo *caller = &rules->functions[solution->instances[i]->function];
       for (int32_t o = 0; o < caller->nOps; ++o)
         if (solution->instances[i]->callees[o] == instances[1])
-          shardOpSetAttribute(caller->ops[o].op, "callee", symbol);
+          shardOpSetAttribute(caller->ops[o].form == SHARD_OP_LOOP ? caller->ops[o].bodies[0].call
+                                                                   : caller->ops[o].op,
+                              "callee", symbol);
+        else if (solution->instances[i]->others[o] == instances[1])
+          shardOpSetAttribute(caller->ops[o].bodies[1].call, "callee", symbol);
     }
     return true;
   }
@@ -202,6 +207,16 @@ static MlirLogicalResult solveAxes(Propagation *p, bool wholeResults, bool *outA
   p->shardings = SHARD_ARENA_ARRAY(p->arena, ShardSharding *, rules->nValues ? rules->nValues : 1);
   for (int32_t v = 0; v < rules->nValues; ++v)
     p->shardings[v] = shardShardingCreate(p->arena, rules->values[v].nAtoms);
+  p->handed = SHARD_ARENA_ARRAY(p->arena, ShardSharding **, rules->nFunctions);
+  for (int32_t f = 0; f < rules->nFunctions; ++f) {
+    const ShardFunctionInfo *info = &rules->functions[f];
+    const ShardOpRule *ret = &info->ops[info->nOps - 1];
+    p->handed[f] =
+        SHARD_ARENA_ARRAY(p->arena, ShardSharding *, info->nResults ? info->nResults : 1);
+    for (int32_t r = 0; r < ret->nOperands; ++r)
+      p->handed[f][ret->operands[r].operandIndex] =
+          shardShardingCreate(p->arena, rules->values[ret->operands[r].value].nAtoms);
+  }
   int64_t **used = SHARD_ARENA_ARRAY(p->arena, int64_t *, rules->nFunctions);
   uint8_t **blocks = SHARD_ARENA_ARRAY(p->arena, uint8_t *, rules->nFunctions);
   int32_t **offsets = SHARD_ARENA_ARRAY(p->arena, int32_t *, rules->nFunctions);
@@ -250,6 +265,11 @@ static MlirLogicalResult solveAxes(Propagation *p, bool wholeResults, bool *outA
       int32_t n = shardFunctionValueCount(rules, instance->function);
       for (int32_t v = 0; v < n; ++v)
         addState(p->shardings[first + v], axis, instance->states[v], instance->combiners[v]);
+      const ShardOpRule *ret = &info->ops[info->nOps - 1];
+      for (int32_t r = 0; r < ret->nOperands; ++r) {
+        int32_t number = ret->operands[r].operandIndex;
+        addState(p->handed[instance->function][number], axis, instance->results[number], 0);
+      }
       for (int32_t o = 0; o < info->nOps; ++o) {
         if (instance->choices[o] < 0)
           continue;
@@ -264,6 +284,12 @@ static MlirLogicalResult solveAxes(Propagation *p, bool wholeResults, bool *outA
   }
   for (int32_t v = 0; v < rules->nValues; ++v)
     normaliseBlocks(p, &rules->values[v], p->shardings[v]);
+  for (int32_t f = 0; f < rules->nFunctions; ++f) {
+    const ShardOpRule *ret = &rules->functions[f].ops[rules->functions[f].nOps - 1];
+    for (int32_t r = 0; r < ret->nOperands; ++r)
+      normaliseBlocks(p, &rules->values[ret->operands[r].value],
+                      p->handed[f][ret->operands[r].operandIndex]);
+  }
   return mlirLogicalResultSuccess();
 }
 
@@ -336,9 +362,8 @@ static void writeFunction(Propagation *p, int32_t f, bool wholeResults) {
   const ShardOpRule *ret = &info->ops[info->nOps - 1];
   for (int32_t r = 0; r < ret->nOperands; ++r) {
     const ShardValueInfo *value = &rules->values[ret->operands[r].value];
-    ShardSharding *sharding = shardShardingCopy(p->arena, p->shardings[ret->operands[r].value]);
-    memset(sharding->partial, 0, sizeof(sharding->partial));
     int32_t number = ret->operands[r].operandIndex;
+    ShardSharding *sharding = shardShardingCopy(p->arena, p->handed[f][number]);
     if (f == p->model->entry && p->results[number])
       sharding = p->results[number];
     else if (f == p->model->entry && wholeResults)

@@ -141,7 +141,29 @@ static ShardState returnDemand(const ShardAxisProblem *problem, const ShardInsta
   if (instance->function == problem->entry && problem->entryResults &&
       problem->entryResults[operand] != SHARD_STATE_AS_PRODUCED)
     return problem->entryResults[operand];
+  if (instance->handed && instance->handed[operand] != FREE)
+    return instance->handed[operand];
   return state == SHARD_STATE_PARTIAL ? SHARD_STATE_WHOLE : state;
+}
+
+/// The state of a slot of a loop, from the instances of its bodies.
+static ShardState slotState(const Solver *s, const ShardInstance *instance, int32_t op,
+                            int32_t slot) {
+  const ShardOpRule *rule = &s->rules->functions[instance->function].ops[op];
+  for (int32_t g = 0; g < rule->nBodies; ++g) {
+    int32_t number = g == 0 ? instance->callees[op] : instance->others[op];
+    if (number < 0)
+      return SHARD_STATE_WHOLE;
+    const ShardInstance *body = s->instances[number];
+    const ShardFunctionInfo *callee = &s->rules->functions[body->function];
+    for (int32_t a = 0; a < callee->nArguments; ++a)
+      if (rule->bodies[g].argumentSlots[a] == slot)
+        return body->arguments[a];
+    for (int32_t r = 0; r < callee->nResults; ++r)
+      if (rule->bodies[g].resultSlots[r] == slot)
+        return body->results[r];
+  }
+  return SHARD_STATE_WHOLE;
 }
 
 static ShardState operandDemand(const Solver *s, const ShardInstance *instance, int32_t op,
@@ -155,6 +177,8 @@ static ShardState operandDemand(const Solver *s, const ShardInstance *instance, 
     return callee < 0 ? SHARD_STATE_WHOLE
                       : s->instances[callee]->arguments[rule->operands[operand].operandIndex];
   }
+  if (rule->form == SHARD_OP_LOOP)
+    return slotState(s, instance, op, rule->operands[operand].slot);
   if (rule->form == SHARD_OP_RETURN)
     return returnDemand(s->problem, instance, rule->operands[operand].operandIndex, state);
   return demandUnder(rules, first, instance->states, rule, instance->choices[op], operand);
@@ -239,7 +263,8 @@ static bool repeatsWork(const Solver *s, int32_t function, int32_t op, ShardStat
 // Forward
 //===----------------------------------------------------------------------===//
 
-static ShardInstance *solveFunction(Solver *s, int32_t function, const ShardState *arguments);
+static ShardInstance *solveFunction(Solver *s, int32_t function, const ShardState *arguments,
+                                    const ShardState *handed);
 
 static int32_t instanceNumber(const Solver *s, const ShardInstance *instance) {
   for (int32_t i = 0; i < s->nInstances; ++i)
@@ -259,7 +284,7 @@ static void forwardCall(Solver *s, Frame *frame, int32_t op) {
     arguments[rule->operands[p].operandIndex] =
         state == SHARD_STATE_PARTIAL ? SHARD_STATE_WHOLE : state;
   }
-  ShardInstance *instance = solveFunction(s, rule->callee, arguments);
+  ShardInstance *instance = solveFunction(s, rule->callee, arguments, NULL);
   // What the callee would move before any use, the caller moves: once for all its calls.
   bool changed = false;
   for (int32_t p = 0; p < rule->nOperands; ++p) {
@@ -268,11 +293,127 @@ static void forwardCall(Solver *s, Frame *frame, int32_t op) {
       arguments[i] = instance->wanted[i], changed = true;
   }
   if (changed)
-    instance = solveFunction(s, rule->callee, arguments);
+    instance = solveFunction(s, rule->callee, arguments, NULL);
   frame->instance->callees[op] = instanceNumber(s, instance);
   for (int32_t r = 0; r < rule->nResults; ++r)
     frame->instance->states[rule->results[r].value - frame->table->first] =
         instance->results[rule->results[r].operandIndex];
+}
+
+/// Solves the bodies of a loop for these slot states. `force`: they hand back what the slots say;
+/// else states that are FREE become what is handed back. Returns whether every body hands back its
+/// slots as they are.
+static bool solveBodies(Solver *s, const ShardOpRule *rule, ShardState *slots, bool force,
+                        ShardInstance **bodies) {
+  bool stable = true;
+  for (int32_t g = 0; g < rule->nBodies; ++g) {
+    const ShardBody *body = &rule->bodies[g];
+    const ShardFunctionInfo *callee = &s->rules->functions[body->callee];
+    ShardState *arguments = SHARD_ARENA_ARRAY(s->arena, ShardState, callee->nArguments + 1);
+    ShardState *handed = SHARD_ARENA_ARRAY(s->arena, ShardState, callee->nResults + 1);
+    shardStatesFill(arguments, callee->nArguments, SHARD_STATE_WHOLE);
+    shardStatesFill(handed, callee->nResults, FREE);
+    for (int32_t a = 0; a < callee->nArguments; ++a)
+      if (body->argumentSlots[a] >= 0 && slots[body->argumentSlots[a]] != FREE)
+        arguments[a] = slots[body->argumentSlots[a]];
+    for (int32_t r = 0; force && r < callee->nResults; ++r)
+      if (body->resultSlots[r] >= 0)
+        handed[r] = slots[body->resultSlots[r]];
+    bodies[g] = solveFunction(s, body->callee, arguments, force ? handed : NULL);
+    for (int32_t r = 0; r < callee->nResults; ++r) {
+      int32_t slot = body->resultSlots[r];
+      if (slot < 0)
+        continue;
+      if (slots[slot] == FREE)
+        slots[slot] = bodies[g]->results[r];
+      stable &= slots[slot] == bodies[g]->results[r];
+    }
+  }
+  return stable;
+}
+
+/// What the bodies would move of a value from outside before any use, the caller moves, once for
+/// all steps. Returns whether that changes a slot.
+static bool adoptWanted(const Solver *s, const ShardOpRule *rule, ShardState *slots,
+                        ShardInstance *const *bodies) {
+  bool changed = false;
+  for (int32_t p = 0; p < rule->nOperands; ++p) {
+    const ShardPort *port = &rule->operands[p];
+    if (port->operandIndex >= 0 || s->problem->weight[port->value])
+      continue;
+    for (int32_t g = 0; g < rule->nBodies; ++g)
+      for (int32_t a = 0; a < s->rules->functions[rule->bodies[g].callee].nArguments; ++a)
+        if (rule->bodies[g].argumentSlots[a] == port->slot && bodies[g]->wanted[a] != FREE)
+          slots[port->slot] = bodies[g]->wanted[a], changed = true;
+  }
+  return changed;
+}
+
+/// What one choice of slot states costs: the bodies as often as they run, and bringing the values
+/// there once.
+static ShardCost loopCost(const Solver *s, const Frame *frame, const ShardOpRule *rule,
+                          const ShardState *slots, ShardInstance *const *bodies) {
+  ShardCost cost = {0};
+  for (int32_t g = 0; g < rule->nBodies; ++g) {
+    cost.forbidden += bodies[g]->cost.forbidden, cost.repeated += bodies[g]->cost.repeated;
+    cost.bytes += bodies[g]->cost.bytes * rule->trips;
+    cost.count += bodies[g]->cost.count * rule->trips;
+    cost.memory += bodies[g]->cost.memory;
+  }
+  for (int32_t p = 0; p < rule->nOperands; ++p) {
+    int32_t value = rule->operands[p].value;
+    addEdgeCost(s, value, frame->instance->states[value - frame->table->first],
+                slots[rule->operands[p].slot], SHARD_CHOICE_NONE, &cost);
+  }
+  return cost;
+}
+
+/// A loop: one placement a slot. Two candidates, the cheaper wins: the placements that values come
+/// in with, and the fixed point of what the bodies hand back.
+static void forwardLoop(Solver *s, Frame *frame, int32_t op) {
+  const ShardOpRule *rule = &frame->info->ops[op];
+  ShardInstance *instance = frame->instance;
+  int32_t firstValue = frame->table->first;
+  ShardState *first = SHARD_ARENA_ARRAY(s->arena, ShardState, rule->nSlots + 1);
+  ShardState *fixed = SHARD_ARENA_ARRAY(s->arena, ShardState, rule->nSlots + 1);
+  bool *pinned = SHARD_ARENA_ARRAY(s->arena, bool, rule->nSlots + 1);
+  shardStatesFill(first, rule->nSlots, FREE);
+  for (int32_t p = 0; p < rule->nOperands; ++p) {
+    ShardState state = instance->states[rule->operands[p].value - firstValue];
+    first[rule->operands[p].slot] = state == SHARD_STATE_PARTIAL ? SHARD_STATE_WHOLE : state;
+  }
+  for (int32_t r = 0; s->problem->pinned && r < rule->nResults; ++r) {
+    ShardState pin = s->problem->pinned[frame->function][rule->results[r].value - firstValue];
+    if (pin != FREE)
+      first[rule->results[r].slot] = pin, pinned[rule->results[r].slot] = true;
+  }
+  memcpy(fixed, first, (size_t)rule->nSlots * sizeof(*fixed));
+  ShardInstance *bodies[SHARD_MAX_BODIES], *fixedBodies[SHARD_MAX_BODIES];
+  for (int32_t round = 0; round < 4 && !solveBodies(s, rule, fixed, false, fixedBodies); ++round)
+    for (int32_t g = 0; g < rule->nBodies; ++g)
+      for (int32_t r = 0; r < s->rules->functions[rule->bodies[g].callee].nResults; ++r) {
+        int32_t slot = rule->bodies[g].resultSlots[r];
+        if (slot >= 0 && !pinned[slot])
+          fixed[slot] = fixedBodies[g]->results[r];
+      }
+  for (int32_t i = 0; i < rule->nSlots; ++i)
+    if (first[i] == FREE)
+      first[i] = fixed[i] == FREE ? SHARD_STATE_WHOLE : fixed[i];
+  solveBodies(s, rule, first, true, bodies);
+  if (adoptWanted(s, rule, first, bodies))
+    solveBodies(s, rule, first, true, bodies);
+  solveBodies(s, rule, fixed, true, fixedBodies);
+  if (adoptWanted(s, rule, fixed, fixedBodies))
+    solveBodies(s, rule, fixed, true, fixedBodies);
+  ShardCost cost = loopCost(s, frame, rule, first, bodies);
+  ShardCost fixedCost = loopCost(s, frame, rule, fixed, fixedBodies);
+  if (shardCostCompare(&fixedCost, &cost) < 0)
+    memcpy(bodies, fixedBodies, sizeof(bodies));
+  instance->callees[op] = instanceNumber(s, bodies[0]);
+  instance->others[op] = rule->nBodies > 1 ? instanceNumber(s, bodies[1]) : -1;
+  for (int32_t r = 0; r < rule->nResults; ++r)
+    instance->states[rule->results[r].value - firstValue] =
+        slotState(s, instance, op, rule->results[r].slot);
 }
 
 /// What the user wants an op's first result to be along this axis, or FREE.
@@ -313,6 +454,10 @@ static void forwardOp(Solver *s, Frame *frame, int32_t op) {
     return;
   if (rule->form == SHARD_OP_CALL) {
     forwardCall(s, frame, op);
+    return;
+  }
+  if (rule->form == SHARD_OP_LOOP) {
+    forwardLoop(s, frame, op);
     return;
   }
   // Options: the factors that operands are split on, passing partial values on, or whole.
@@ -633,10 +778,14 @@ static ShardCost frameCost(const Solver *s, const Frame *frame) {
   }
   for (int32_t o = 0; o < frame->info->nOps; ++o) {
     const ShardOpRule *rule = &frame->info->ops[o];
-    if (instance->callees[o] >= 0) {
-      const ShardCost *inner = &s->instances[instance->callees[o]]->cost;
+    int64_t trips = rule->form == SHARD_OP_LOOP ? rule->trips : 1;
+    for (int32_t g = 0; g < 2; ++g) {
+      int32_t number = g == 0 ? instance->callees[o] : instance->others[o];
+      if (number < 0)
+        continue;
+      const ShardCost *inner = &s->instances[number]->cost;
       cost.forbidden += inner->forbidden, cost.repeated += inner->repeated;
-      cost.bytes += inner->bytes, cost.count += inner->count;
+      cost.bytes += inner->bytes * trips, cost.count += inner->count * trips;
       cost.memory += inner->memory;
     }
     addExchangeCost(s, rule, instance->choices[o], &cost);
@@ -655,13 +804,13 @@ static ShardCost evaluate(Solver *s, Frame *frame, const ShardState *arguments) 
     if (info->arguments[i] >= 0)
       instance->states[info->arguments[i] - frame->table->first] = arguments[i];
   for (int32_t o = 0; o < info->nOps; ++o)
-    instance->callees[o] = -1;
+    instance->callees[o] = instance->others[o] = -1;
   for (int32_t o = 0; o < info->nOps; ++o)
     forwardOp(s, frame, o);
   for (int32_t o = info->nOps - 1; o >= 0; --o) {
     const ShardOpRule *rule = &info->ops[o];
-    if (rule->form == SHARD_OP_CALL || rule->form == SHARD_OP_RETURN ||
-        rule->form == SHARD_OP_WHOLE)
+    if (rule->form == SHARD_OP_CALL || rule->form == SHARD_OP_LOOP ||
+        rule->form == SHARD_OP_RETURN || rule->form == SHARD_OP_WHOLE)
       continue;
     if ((frame->forced && frame->forced[o] != FREE) ||
         pinnedState(s, frame->function, rule) != FREE)
@@ -672,7 +821,8 @@ static ShardCost evaluate(Solver *s, Frame *frame, const ShardState *arguments) 
   return frameCost(s, frame);
 }
 
-static ShardInstance *newInstance(Solver *s, int32_t function, const ShardState *arguments) {
+static ShardInstance *newInstance(Solver *s, int32_t function, const ShardState *arguments,
+                                  const ShardState *handed) {
   const ShardFunctionInfo *info = &s->rules->functions[function];
   const FunctionTable *t = &s->tables[function];
   ShardInstance *instance = SHARD_ARENA_NEW(s->arena, ShardInstance);
@@ -680,11 +830,13 @@ static ShardInstance *newInstance(Solver *s, int32_t function, const ShardState 
       SHARD_ARENA_ARRAY(s->arena, ShardState, info->nArguments ? info->nArguments : 1);
   memcpy(copy, arguments, (size_t)info->nArguments * sizeof(*copy));
   instance->function = function;
+  instance->handed = handed;
   instance->arguments = copy;
   instance->states = SHARD_ARENA_ARRAY(s->arena, ShardState, t->nValues ? t->nValues : 1);
   instance->combiners = SHARD_ARENA_ARRAY(s->arena, uint8_t, t->nValues ? t->nValues : 1);
   instance->choices = SHARD_ARENA_ARRAY(s->arena, ShardState, info->nOps);
   instance->callees = SHARD_ARENA_ARRAY(s->arena, int32_t, info->nOps);
+  instance->others = SHARD_ARENA_ARRAY(s->arena, int32_t, info->nOps);
   instance->results = SHARD_ARENA_ARRAY(s->arena, ShardState, info->nResults ? info->nResults : 1);
   instance->wanted =
       SHARD_ARENA_ARRAY(s->arena, ShardState, info->nArguments ? info->nArguments : 1);
@@ -693,15 +845,21 @@ static ShardInstance *newInstance(Solver *s, int32_t function, const ShardState 
   return instance;
 }
 
-static ShardInstance *solveFunction(Solver *s, int32_t function, const ShardState *arguments) {
+static bool sameHanded(const ShardState *a, const ShardState *b, int32_t n) {
+  return a == b || (a && b && memcmp(a, b, (size_t)n * sizeof(*a)) == 0);
+}
+
+static ShardInstance *solveFunction(Solver *s, int32_t function, const ShardState *arguments,
+                                    const ShardState *handed) {
   const ShardFunctionInfo *info = &s->rules->functions[function];
   for (int32_t i = 0; i < s->nInstances; ++i)
     if (s->instances[i]->function == function &&
+        sameHanded(s->instances[i]->handed, handed, info->nResults) &&
         memcmp(s->instances[i]->arguments, arguments,
                (size_t)info->nArguments * sizeof(*arguments)) == 0)
       return s->instances[i];
   const FunctionTable *t = &s->tables[function];
-  ShardInstance *instance = newInstance(s, function, arguments);
+  ShardInstance *instance = newInstance(s, function, arguments, handed);
   ShardState *forced = SHARD_ARENA_ARRAY(s->arena, ShardState, info->nOps);
   uint8_t *nOptions = SHARD_ARENA_ARRAY(s->arena, uint8_t, info->nOps);
   shardStatesFill(forced, info->nOps, FREE);
@@ -824,7 +982,7 @@ static Solver makeSolver(const ShardAxisProblem *problem, ShardArena *arena) {
 
 ShardAxisSolution *shardAxisSolve(const ShardAxisProblem *problem, ShardArena *arena) {
   Solver s = makeSolver(problem, arena);
-  ShardInstance *entry = solveFunction(&s, problem->entry, problem->entryArguments);
+  ShardInstance *entry = solveFunction(&s, problem->entry, problem->entryArguments, NULL);
   // Search leaves instances behind that no call uses in the end: keep what the entry reaches.
   ShardAxisSolution *solution = SHARD_ARENA_NEW(arena, ShardAxisSolution);
   bool *reached = SHARD_ARENA_ARRAY(arena, bool, s.nInstances);
@@ -837,6 +995,9 @@ ShardAxisSolution *shardAxisSolve(const ShardAxisProblem *problem, ShardArena *a
     for (int32_t o = 0; o < info->nOps; ++o)
       if (s.instances[i]->callees[o] >= 0)
         reached[s.instances[i]->callees[o]] = true;
+    for (int32_t o = 0; o < info->nOps; ++o)
+      if (s.instances[i]->others[o] >= 0)
+        reached[s.instances[i]->others[o]] = true;
   }
   int32_t *renumber = SHARD_ARENA_ARRAY(arena, int32_t, s.nInstances);
   solution->instances = SHARD_ARENA_ARRAY(arena, ShardInstance *, s.nInstances);
@@ -850,6 +1011,9 @@ ShardAxisSolution *shardAxisSolve(const ShardAxisProblem *problem, ShardArena *a
     for (int32_t o = 0; o < info->nOps; ++o)
       if (solution->instances[i]->callees[o] >= 0)
         solution->instances[i]->callees[o] = renumber[solution->instances[i]->callees[o]];
+    for (int32_t o = 0; o < info->nOps; ++o)
+      if (solution->instances[i]->others[o] >= 0)
+        solution->instances[i]->others[o] = renumber[solution->instances[i]->others[o]];
   }
   solution->entry = entry;
   return solution;

@@ -25,10 +25,12 @@ int shardCostCompare(const ShardCost *a, const ShardCost *b);
 typedef struct ShardInstance {
   int32_t function;
   const ShardState *arguments; // [nArguments]
+  const ShardState *handed;    // [nResults] states that a loop wants; null: as produced
   ShardState *states;          // [values of the function] state in which each is produced
   uint8_t *combiners;          // [values of the function] of a partial state
   ShardState *choices;         // [nOps]
   int32_t *callees;            // [nOps] instance of a call, else -1
+  int32_t *others;             // [nOps] instance of a loop's second body, else -1
   ShardState *results;         // [nResults] states handed to the caller
   ShardState
       *wanted;    // [nArguments] what all uses want of an argument that is something else, or FREE

@@ -77,6 +77,11 @@ static void markSources(const ShardModel *model, int32_t value, uint8_t *marked)
     for (int32_t f = 0; f < rules->nFunctions; ++f)
       for (int32_t o = 0; o < rules->functions[f].nOps; ++o) {
         const ShardOpRule *rule = &rules->functions[f].ops[o];
+        for (int32_t g = 0; rule->form == SHARD_OP_LOOP && g < rule->nBodies; ++g)
+          for (int32_t p = 0; rule->bodies[g].callee == info->function && p < rule->nOperands; ++p)
+            if (rule->operands[p].operandIndex < 0 &&
+                rule->operands[p].slot == rule->bodies[g].argumentSlots[info->number])
+              markSources(model, rule->operands[p].value, marked);
         if (rule->form != SHARD_OP_CALL || rule->callee != info->function)
           continue;
         for (int32_t p = 0; p < rule->nOperands; ++p)
@@ -213,6 +218,8 @@ static int64_t localFlops(const ShardRules *rules, int32_t entry, int64_t *const
       const ShardOpRule *rule = &rules->functions[f].ops[o];
       if (rule->form == SHARD_OP_CALL)
         calls[rule->callee] += calls[f];
+      for (int32_t g = 0; rule->form == SHARD_OP_LOOP && g < rule->nBodies; ++g)
+        calls[rule->bodies[g].callee] += calls[f] * rule->trips;
       int64_t flops = rule->contraction ? rule->flops : 0;
       for (int32_t k = 0; k < rule->nFactors; ++k, ++at)
         flops = flops / rule->factors[k].size * ceilDivide(rule->factors[k].size, parts[f][at]);
@@ -442,7 +449,7 @@ static bool usedInLayer(const ShardModel *model, int32_t argument) {
     for (int32_t p = 0; p < rule->nOperands; ++p) {
       if (!reached[rule->operands[p].value])
         continue;
-      if (rule->form == SHARD_OP_CALL)
+      if (rule->form == SHARD_OP_CALL || rule->form == SHARD_OP_LOOP)
         return true;
       for (int32_t r = 0; r < rule->nResults; ++r)
         reached[rule->results[r].value] |= model->weight[rule->results[r].value];

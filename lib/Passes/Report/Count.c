@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 #include "Count.h"
 
+#include "../Analysis/Rules.h"
 #include "../Core/Diagnostics.h"
 
 #include "mlir-c/AffineExpr.h"
@@ -258,22 +259,34 @@ typedef struct FunctionWalk {
 
 static void walkFunction(FunctionWalk *walk, MlirOperation func);
 
+/// How often an op is done in a run of its function: the steps of the loops around it.
+static int64_t stepsOf(MlirOperation op) {
+  int64_t steps = 1;
+  for (MlirOperation parent = mlirOperationGetParentOperation(op);
+       !mlirOperationIsNull(parent) && !shardOpIs(parent, "func.func");
+       parent = mlirOperationGetParentOperation(parent))
+    steps *= shardLoopTrips(parent);
+  return steps;
+}
+
 static MlirLogicalResult visitOp(void *user, MlirOperation op) {
   FunctionWalk *walk = user;
   MlirStringRef name = shardOpGetName(op);
   if (name.length > 7 && memcmp(name.data, "linalg.", 7) == 0) {
-    walk->flops += contractionFlops(op);
+    walk->flops += stepsOf(op) * contractionFlops(op);
   } else if (name.length > 6 && memcmp(name.data, "shard.", 6) == 0) {
     int64_t number;
     if (shardAttrGetI64(shardOpGetAttribute(op, "spmd.site"), &number))
-      countCall(walk->counter, op, number, walk->stage, walk->layer);
+      for (int64_t step = 0, steps = stepsOf(op); step < steps; ++step)
+        countCall(walk->counter, op, number, walk->stage, walk->layer);
   } else if (shardStringIs(name, "func.call")) {
     MlirOperation callee = findFunction(walk->counter, op);
     if (mlirOperationIsNull(callee) || mlirBlockIsNull(shardFuncGetBody(callee)))
       return mlirLogicalResultSuccess();
     FunctionWalk inner = {walk->counter, walk->stage, walk->layer, 0};
     shardAttrGetI64(shardOpGetAttribute(op, "spmd.layer"), &inner.layer);
-    walkFunction(&inner, callee);
+    for (int64_t step = 0, steps = stepsOf(op); step < steps; ++step)
+      walkFunction(&inner, callee);
     walk->flops += inner.flops;
   }
   return mlirLogicalResultSuccess();

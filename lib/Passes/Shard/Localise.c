@@ -15,7 +15,8 @@ int32_t shardLocaliserFindPort(const ShardOpPlan *plan, MlirOperation user, intp
   if (plan)
     for (int32_t i = 0; i < plan->rule->nOperands; ++i) {
       const ShardPort *port = &plan->rule->operands[i];
-      if (nested ? port->operandIndex < 0 && mlirOperationEqual(port->user, user)
+      if (nested ? port->operandIndex < 0 && mlirOperationEqual(port->user, user) &&
+                       port->userOperand == operand
                  : port->operandIndex == operand)
         return i;
     }

@@ -138,6 +138,50 @@ static bool passPartial(ShardSpmd *spmd, ShardOpPlan *plan, uint8_t axis, ShardC
   return true;
 }
 
+// The placement of a slot of a loop: an argument's of a body, or else a result's. Null after one
+// diagnostic when the bodies differ.
+static const ShardSharding *slotSharding(ShardSpmd *spmd, const ShardOpRule *rule, int32_t slot) {
+  const ShardSharding *found = NULL;
+  for (int32_t g = 0; g < rule->nBodies; ++g) {
+    const ShardBody *body = &rule->bodies[g];
+    const ShardFunctionInfo *callee = &spmd->rules->functions[body->callee];
+    for (int32_t k = 0; k < callee->nArguments + callee->nResults; ++k) {
+      bool result = k >= callee->nArguments;
+      int32_t index = result ? k - callee->nArguments : k;
+      if ((result ? body->resultSlots : body->argumentSlots)[index] != slot)
+        continue;
+      const ShardSharding *there =
+          result ? spmd->results[body->callee][index] : spmd->own[callee->arguments[index]];
+      if (found && !shardShardingEqual(found, there)) {
+        shardEmitError(rule->op, "what the loop carries has two placements: expected one for an "
+                                 "argument of its body and what the body hands back");
+        return NULL;
+      }
+      found = there;
+    }
+  }
+  return found;
+}
+
+static bool planLoop(ShardSpmd *spmd, ShardOpPlan *plan) {
+  const ShardOpRule *rule = plan->rule;
+  for (int32_t i = 0; i < rule->nOperands + rule->nResults; ++i) {
+    bool result = i >= rule->nOperands;
+    const ShardPort *port = result ? &rule->results[i - rule->nOperands] : &rule->operands[i];
+    const ShardSharding *there = slotSharding(spmd, rule, port->slot);
+    if (!there)
+      return false;
+    if (there->nAtoms != spmd->rules->values[port->value].nAtoms) {
+      shardEmitError(rule->op, "operand %d is cut otherwise than the %s it meets",
+                     port->operandIndex, "argument");
+      return false;
+    }
+    *(result ? &plan->results[i - rule->nOperands] : &plan->operands[i]) =
+        shardShardingCopy(spmd->arena, there);
+  }
+  return true;
+}
+
 static bool planSignature(ShardSpmd *spmd, ShardOpPlan *plan) {
   const ShardOpRule *rule = plan->rule;
   const ShardFunctionInfo *callee =
@@ -177,6 +221,8 @@ ShardOpPlan *shardOpPlanCreate(ShardSpmd *spmd, const ShardOpRule *rule,
   plan->results = SHARD_ARENA_ARRAY(arena, ShardSharding *, rule->nResults);
   if (rule->form == SHARD_OP_CALL || rule->form == SHARD_OP_RETURN)
     return planSignature(spmd, plan) ? plan : NULL;
+  if (rule->form == SHARD_OP_LOOP)
+    return planLoop(spmd, plan) ? plan : NULL;
   if (shardOpIsWhole(rule)) {
     for (int32_t i = 0; i < rule->nOperands; ++i)
       plan->operands[i] =

@@ -72,9 +72,9 @@ static MlirNamedAttribute named(ShardSpmd *spmd, const char *name, MlirAttribute
       mlirIdentifierGet(spmd->context, mlirStringRefCreateFromCString(name)), attribute);
 }
 
-static void walkCalls(const CallWalk *walk, MlirOperation func) {
+static void walkCalls(const CallWalk *walk, MlirBlock block) {
   ShardSpmd *spmd = walk->spmd;
-  MlirOperation op = mlirBlockGetFirstOperation(shardFuncGetBody(func));
+  MlirOperation op = mlirBlockGetFirstOperation(block);
   for (; !mlirOperationIsNull(op); op = mlirOperationGetNextInBlock(op)) {
     int64_t number;
     MlirAttribute site = shardOpGetAttribute(op, "spmd.site");
@@ -100,6 +100,12 @@ static void walkCalls(const CallWalk *walk, MlirOperation func) {
       list->items[list->count++] = mlirDictionaryAttrGet(spmd->context, n, fields);
       continue;
     }
+    // What a loop calls, it calls at every step.
+    for (int64_t step = 0; mlirOperationGetNumRegions(op) > 0 && step < shardLoopTrips(op); ++step)
+      for (intptr_t g = 0; g < mlirOperationGetNumRegions(op); ++g)
+        if (strncmp(shardOpGetName(op).data, "scf.", 4) == 0 &&
+            !mlirBlockIsNull(mlirRegionGetFirstBlock(mlirOperationGetRegion(op, g))))
+          walkCalls(walk, mlirRegionGetFirstBlock(mlirOperationGetRegion(op, g)));
     if (!shardOpIs(op, "func.call"))
       continue;
     MlirAttribute callee = shardOpGetAttribute(op, "callee");
@@ -114,7 +120,7 @@ static void walkCalls(const CallWalk *walk, MlirOperation func) {
     int64_t instance;
     if (shardAttrGetI64(shardOpGetAttribute(op, "spmd.instance"), &instance))
       inner.instance = instance;
-    walkCalls(&inner, target);
+    walkCalls(&inner, shardFuncGetBody(target));
   }
 }
 
@@ -122,7 +128,7 @@ void shardSitesWrite(ShardSpmd *spmd, int32_t nEntries, const MlirOperation *ent
   CallList *calls = SHARD_ARENA_ARRAY(spmd->arena, CallList, spmd->nSites);
   for (int32_t i = 0; i < nEntries; ++i) {
     CallWalk walk = {spmd, calls, i, -1, -1};
-    walkCalls(&walk, entries[i]);
+    walkCalls(&walk, shardFuncGetBody(entries[i]));
   }
   // A rank takes part in the calls of its own stage only: mean over all ranks.
   int32_t pp = shardMeshFindAxis(&spmd->mesh, "pp");
