@@ -61,6 +61,9 @@ typedef struct ShardPipelineOptions {
   const char *rules;          // a file of dimension rules for ops of the user; null: none
   bool lower;                 // go on to the LLVM dialect (shard/Emit.h takes it from there)
   const char *mcpu;           // for `lower`: as in shard/Emit.h; null: this machine
+  const char *forbid;         // collectives that are errors, "all-gather:tp,all-to-all"; null: none
+  int64_t maxCommBytes;       // that a rank may send in a step, mean over ranks; -1: any
+  bool noImplicitComm;        // a collective that no annotation asks for is an error; sends apart
   const char *stopAfter;      // argument of the pass to stop after; null: the end
   bool verifyEach;            // verify after every pass, not only at the end
   /// Asked before every pass; true stops the run with an error. Null: never.
@@ -72,7 +75,7 @@ typedef struct ShardPipelineOptions {
   void *userData;
 } ShardPipelineOptions;
 
-/// All texts null, everything off.
+/// All texts null, everything off, maxCommBytes -1.
 SHARD_EXPORTED ShardPipelineOptions shardPipelineOptionsGetDefault(void);
 
 /// Shards `module`, a builtin.module, in place. Texts of `options` are borrowed until return.

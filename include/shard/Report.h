@@ -30,6 +30,14 @@ SHARD_EXPORTED MlirStringRef shardReportGetJson(ShardReport *report);
 SHARD_EXPORTED MlirStringRef shardReportGetText(ShardReport *report);
 SHARD_EXPORTED MlirStringRef shardReportGetSummary(ShardReport *report);
 
+/// Sends to `callback`, in one text, for each collective of `module` its place, kind, axes, bytes
+/// and calls, its cause, the value that it moves with the placements before and after, whether an
+/// annotation asks for it, and other ways with their bytes. All of it stands in `spmd.sites` and so
+/// stays through every later pass: `module` is a sharded program at any level, the LLVM dialect
+/// included. Fails, with one error diagnostic, when it is none. Thread-compatible per context.
+SHARD_EXPORTED MlirLogicalResult shardModuleExplain(MlirOperation module,
+                                                    MlirStringCallback callback, void *userData);
+
 #ifdef __cplusplus
 }
 #endif

@@ -396,6 +396,9 @@ static bool run(Driver *driver) {
     pipeline.splitResults = options->splitResults;
     pipeline.rules = options->rules;
     pipeline.noImplicitReplication = options->noImplicitReplication;
+    pipeline.forbid = options->forbid;
+    pipeline.maxCommBytes = options->maxCommBytes;
+    pipeline.noImplicitComm = options->noImplicitComm;
     pipeline.lower = options->emit != SHARD_OPT_EMIT_MLIR;
     pipeline.mcpu = options->mcpu;
     pipeline.stopAfter = options->stopAfter;
@@ -430,6 +433,8 @@ static bool run(Driver *driver) {
   if (!prepareTexts(driver) ||
       !(options->splitWeights ? splitWeights(driver, op) : emitCode(driver)) ||
       !commitTexts(driver))
+    return false;
+  if (options->explain && mlirLogicalResultIsFailure(shardModuleExplain(op, printPart, stderr)))
     return false;
   if (driver->report && !options->splitWeights && options->outputGiven && !options->quiet) {
     MlirStringRef summary = shardReportGetSummary(driver->report);

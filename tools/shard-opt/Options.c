@@ -29,6 +29,10 @@ typedef enum OptionId {
   ID_DIM,
   ID_RULES,
   ID_NO_REPLICATION,
+  ID_FORBID,
+  ID_MAX_COMM_BYTES,
+  ID_NO_IMPLICIT_COMM,
+  ID_EXPLAIN,
   ID_STOP_AFTER,
   ID_EMIT,
   ID_MCPU,
@@ -73,6 +77,15 @@ static const struct {
     [ID_NO_REPLICATION] = {"no-implicit-replication", OPTION_FLAG, NULL, NULL,
                            "Refuse an op without a dimension rule: its operands would be whole",
                            false},
+    [ID_FORBID] = {"forbid", OPTION_TEXT_LIST, NULL, "KIND[:AXIS]",
+                   "Error on such a collective (all-gather, all-to-all:tp); repeatable", true},
+    [ID_MAX_COMM_BYTES] = {"max-comm-bytes", OPTION_TEXT, NULL, "N",
+                           "Error when a rank sends more in a step, mean over ranks", true},
+    [ID_NO_IMPLICIT_COMM] = {"no-implicit-comm", OPTION_FLAG, NULL, NULL,
+                             "Error on a collective that no annotation asks for; sends of pp apart",
+                             true},
+    [ID_EXPLAIN] = {"explain", OPTION_FLAG, NULL, NULL,
+                    "Of each collective: place, cause, bytes, other ways and their bytes", true},
     [ID_STOP_AFTER] = {"stop-after", OPTION_TEXT, NULL, "PASS",
                        "Stop after a pass; shard-opt OUTPUT then goes on from there", true},
     [ID_EMIT] = {"emit", OPTION_TEXT, "Output", "mlir|llvm|object|shared",
@@ -133,13 +146,13 @@ static bool setOnce(const char *option, const char **field, const char *value) {
   return true;
 }
 
-static bool appendDim(ShardOptOptions *options, const char *value) {
+// All values of a repeatable option, separated by commas.
+static bool appendText(char **list, const char *value) {
   char *joined;
-  if (asprintf(&joined, "%s%s%s", options->dims ? options->dims : "", options->dims ? "," : "",
-               value) < 0)
+  if (asprintf(&joined, "%s%s%s", *list ? *list : "", *list ? "," : "", value) < 0)
     return fail("out of memory");
-  free(options->dims);
-  options->dims = joined;
+  free(*list);
+  *list = joined;
   return true;
 }
 
@@ -171,6 +184,16 @@ static bool parseStage(const char *value, int64_t *out) {
   return true;
 }
 
+static bool parseBytes(const char *value, int64_t *out) {
+  char *end;
+  errno = 0;
+  long long number = strtoll(value, &end, 10);
+  if (*value < '0' || *value > '9' || *end || errno)
+    return fail("'--max-comm-bytes' takes a number of bytes, not '%s'", value);
+  *out = number;
+  return true;
+}
+
 static bool setValue(ShardOptOptions *options, int id, const char *value) {
   const char *name = optionTable[id].name;
   if (optionTable[id].kind != OPTION_FLAG && id != ID_AUTO_SHARD && !*value)
@@ -188,6 +211,16 @@ static bool setValue(ShardOptOptions *options, int id, const char *value) {
     return setOnce(name, &options->dumpAnnotations, value);
   case ID_EXTRACT_WEIGHTS:
     return setOnce(name, &options->extractWeights, value);
+  case ID_FORBID:
+    return appendText(&options->forbid, value);
+  case ID_MAX_COMM_BYTES:
+    if (options->maxCommBytes >= 0)
+      return fail("'--max-comm-bytes' is given twice");
+    return parseBytes(value, &options->maxCommBytes);
+  case ID_NO_IMPLICIT_COMM:
+    return options->noImplicitComm = true;
+  case ID_EXPLAIN:
+    return options->explain = true;
   case ID_SPLIT_WEIGHTS:
     return setOnce(name, &options->splitWeights, value);
   case ID_JOIN_WEIGHTS:
@@ -209,7 +242,7 @@ static bool setValue(ShardOptOptions *options, int id, const char *value) {
   case ID_NO_REPLICATION:
     return options->noImplicitReplication = true;
   case ID_DIM:
-    return appendDim(options, value);
+    return appendText(&options->dims, value);
   case ID_EMIT:
     if (options->emitGiven)
       return fail("'--emit' is given twice");
@@ -256,7 +289,7 @@ static bool setValue(ShardOptOptions *options, int id, const char *value) {
 }
 
 bool shardOptOptionsParse(int argc, char **argv, ShardOptOptions *options) {
-  *options = (ShardOptOptions){.input = "-", .output = "-", .stage = -1};
+  *options = (ShardOptOptions){.input = "-", .output = "-", .stage = -1, .maxCommBytes = -1};
   options->reports = calloc((size_t)argc + 1, sizeof *options->reports);
   options->rest = calloc((size_t)argc + 1, sizeof *options->rest);
   if (!options->reports || !options->rest)
@@ -320,6 +353,7 @@ bool shardOptOptionsParse(int argc, char **argv, ShardOptOptions *options) {
 
 void shardOptOptionsRelease(ShardOptOptions *options) {
   free(options->dims);
+  free(options->forbid);
   free(options->reports);
   free(options->rest);
 }

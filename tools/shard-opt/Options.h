@@ -21,7 +21,10 @@ typedef struct ShardOptOptions {
   const char *function, *args, *annotations, *rules, *dumpAnnotations, *extractWeights;
   const char *splitWeights, *joinWeights;
   const char *stopAfter, *mcpu;
-  char *dims; // all of --dim, separated by commas; owned
+  char *dims;           // all of --dim, separated by commas; owned
+  char *forbid;         // all of --forbid; owned
+  int64_t maxCommBytes; // -1: any
+  bool noImplicitComm, explain;
   bool noImplicitReplication, splitResults, resultsGiven, quiet, debugInfo, bytecode, verifyEach,
       oneThread;
   ShardOptEmit emit;

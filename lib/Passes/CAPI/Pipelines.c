@@ -56,7 +56,7 @@ const char *shardModuleGetStage(MlirOperation module) {
 }
 
 ShardPipelineOptions shardPipelineOptionsGetDefault(void) {
-  return (ShardPipelineOptions){.structBytes = sizeof(ShardPipelineOptions)};
+  return (ShardPipelineOptions){.structBytes = sizeof(ShardPipelineOptions), .maxCommBytes = -1};
 }
 
 bool shardPipelineCheckDegrees(const char *degrees, char *message, size_t messageBytes) {
@@ -216,8 +216,28 @@ static MlirLogicalResult findRange(MlirOperation module, const ShardPipelineOpti
   return mlirLogicalResultSuccess();
 }
 
+/// What the user does not want to be sent is looked for once the collectives are there.
+static MlirLogicalResult checkComm(MlirOperation module, const ShardPipelineOptions *options) {
+  const ShardPassInfo *info = shardPassInfoFind(mlirStringRefCreateFromCString("shard-check-comm"));
+  char bytes[32];
+  snprintf(bytes, sizeof bytes, "%" PRId64, options->maxCommBytes);
+  OptionValues values = {0};
+  addValue(&values, "forbid", options->forbid);
+  addValue(&values, "max-bytes", bytes);
+  addValue(&values, "implicit", options->noImplicitComm ? "false" : NULL);
+  return runPass(info, module, &values);
+}
+
 static MlirLogicalResult runRange(MlirOperation module, const ShardPipelineOptions *options,
                                   OptionValues *values, intptr_t first, intptr_t end) {
+  intptr_t sharded = pipelineIndex(mlirStringRefCreateFromCString(spmdizePass)) + 1;
+  bool checks = options->forbid || options->maxCommBytes >= 0 || options->noImplicitComm;
+  if (checks && (sharded < first || sharded > end))
+    return shardEmitError(module, "what is sent cannot be checked: %s",
+                          end < sharded ? "the run ends before 'shard-spmdize'"
+                                        : "the module is lowered already");
+  if (checks && sharded == first && mlirLogicalResultIsFailure(checkComm(module, options)))
+    return mlirLogicalResultFailure();
   for (intptr_t i = first; i < end; ++i) {
     const ShardPassInfo *info = pipelinePass(i);
     if (options->cancelled && options->cancelled(options->userData))
@@ -228,6 +248,8 @@ static MlirLogicalResult runRange(MlirOperation module, const ShardPipelineOptio
       return mlirLogicalResultFailure();
     if ((options->verifyEach || i + 1 == end) && !mlirOperationVerify(module))
       return mlirLogicalResultFailure(); // the verifier has said what is wrong
+    if (checks && i + 1 == sharded && mlirLogicalResultIsFailure(checkComm(module, options)))
+      return mlirLogicalResultFailure();
     if (options->inspect)
       options->inspect(options->userData, info->argument, module);
   }

@@ -306,7 +306,7 @@ static void writeOp(Propagation *p, const ShardOpRule *rule) {
   MlirAttribute *views = SHARD_ARENA_ARRAY(p->arena, MlirAttribute, n);
   MlirAttribute *partials = SHARD_ARENA_ARRAY(p->arena, MlirAttribute, n);
   MlirAttribute *extents = SHARD_ARENA_ARRAY(p->arena, MlirAttribute, n);
-  bool anyView = false, anyPartial = false, anyExtent = false;
+  bool anyView = false, anyPartial = false, anyExtent = false, fixed = false;
   MlirAttribute empty = mlirArrayAttrGet(context, 0, NULL);
   for (intptr_t r = 0; r < n; ++r) {
     shardings[r] = partials[r] = empty;
@@ -317,6 +317,7 @@ static void writeOp(Propagation *p, const ShardOpRule *rule) {
     const ShardSharding *sharding = p->shardings[rule->results[r].value];
     MlirAttribute view, partial;
     intptr_t at = rule->results[r].operandIndex;
+    fixed |= p->pinned[rule->results[r].value] != NULL;
     shardShardingToAttributes(&p->mesh, context, value->type, value->nAtoms, value->atoms, sharding,
                               &shardings[at], &view, &partial);
     MlirAttribute extent = shardShardingExtentAttribute(&p->mesh, context, value->type,
@@ -329,6 +330,8 @@ static void writeOp(Propagation *p, const ShardOpRule *rule) {
       partials[at] = partial, anyPartial = true;
   }
   shardOpSetAttribute(rule->op, "spmd.sharding", mlirArrayAttrGet(context, n, shardings));
+  if (fixed) // by the user, not by us
+    shardOpSetAttribute(rule->op, "spmd.fixed", shardAttrUnit(context));
   if (anyView)
     shardOpSetAttribute(rule->op, "spmd.view", mlirArrayAttrGet(context, n, views));
   if (anyPartial)
@@ -364,9 +367,10 @@ static void writeFunction(Propagation *p, int32_t f, bool wholeResults) {
     const ShardValueInfo *value = &rules->values[ret->operands[r].value];
     int32_t number = ret->operands[r].operandIndex;
     ShardSharding *sharding = shardShardingCopy(p->arena, p->handed[f][number]);
-    if (f == p->model->entry && p->results[number])
+    if (f == p->model->entry && p->results[number]) {
       sharding = p->results[number];
-    else if (f == p->model->entry && wholeResults)
+      shardFuncAttributesSet(results, number, "spmd.fixed", shardAttrUnit(p->run->context));
+    } else if (f == p->model->entry && wholeResults)
       memset(sharding->atoms, 0, (size_t)sharding->nAtoms * sizeof(ShardAxisList));
     MlirAttribute text, view, partial;
     shardShardingToAttributes(&p->mesh, context, value->type, value->nAtoms, value->atoms, sharding,

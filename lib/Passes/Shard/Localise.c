@@ -103,8 +103,8 @@ static MlirLogicalResult localiseForm(ShardLocaliser *l) {
 }
 
 static void removeAnnotations(MlirOperation op) {
-  static const char *const names[] = {"spmd.sharding", "spmd.view",  "spmd.partial",
-                                      "spmd.extent",   "spmd.stage", "spmd.origin"};
+  static const char *const names[] = {"spmd.sharding", "spmd.view",   "spmd.partial", "spmd.extent",
+                                      "spmd.stage",    "spmd.origin", "spmd.fixed"};
   for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); ++i)
     shardOpRemoveAttribute(op, names[i]);
 }

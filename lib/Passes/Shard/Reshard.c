@@ -619,6 +619,8 @@ MlirValue shardReshard(ShardBuild *build, int32_t value, MlirValue source,
     shardEmitError(consumer, "a value cannot be brought to where it is wanted: %s", message);
     return (MlirValue){NULL};
   }
+  const ShardMove *outer = spmd->move, move = {value, from, to, consumer};
+  spmd->move = &move;
   for (int32_t k = 0; k < plan->nSteps; ++k) {
     source = emitStep(build, value, source, plan, k, place, consumer);
     const ShardSharding *state =
@@ -626,6 +628,7 @@ MlirValue shardReshard(ShardBuild *build, int32_t value, MlirValue source,
     if (state)
       shardBuildAddVersion(build, value, state, source);
   }
+  spmd->move = outer;
   shardReshardPlanDestroy(plan);
   return source;
 }

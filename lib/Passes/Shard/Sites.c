@@ -36,7 +36,10 @@ int64_t shardSiteAdd(ShardSpmd *spmd, const char *kind, const char *opName, Mlir
   site->axes = axisNames(spmd, axes);
   site->type = type;
   site->bytes = bytes;
-  return site->number;
+  int64_t number = site->number;
+  if (spmd->move)
+    shardSiteDescribeMove(spmd, site, spmd->move);
+  return number;
 }
 
 typedef struct CallList {
@@ -124,6 +127,19 @@ static void walkCalls(const CallWalk *walk, MlirBlock block) {
   }
 }
 
+static MlirAttribute waysAttribute(ShardSpmd *spmd, const ShardSite *site, double stages) {
+  MlirAttribute ways[SHARD_MAX_WAYS];
+  for (int32_t i = 0; i < site->nWays; ++i) {
+    MlirNamedAttribute fields[] = {
+        named(spmd, "how", shardAttrString(spmd->context, site->ways[i].how)),
+        named(spmd, "bytes",
+              mlirFloatAttrDoubleGet(spmd->context, mlirF64TypeGet(spmd->context),
+                                     site->ways[i].bytes / stages))};
+    ways[i] = mlirDictionaryAttrGet(spmd->context, 2, fields);
+  }
+  return mlirArrayAttrGet(spmd->context, site->nWays, ways);
+}
+
 void shardSitesWrite(ShardSpmd *spmd, int32_t nEntries, const MlirOperation *entries) {
   CallList *calls = SHARD_ARENA_ARRAY(spmd->arena, CallList, spmd->nSites);
   for (int32_t i = 0; i < nEntries; ++i) {
@@ -136,7 +152,7 @@ void shardSitesWrite(ShardSpmd *spmd, int32_t nEntries, const MlirOperation *ent
   MlirAttribute *rows = SHARD_ARENA_ARRAY(spmd->arena, MlirAttribute, spmd->nSites);
   for (size_t i = 0; i < spmd->nSites; ++i) {
     const ShardSite *site = &spmd->sites[i];
-    MlirNamedAttribute fields[] = {
+    MlirNamedAttribute fields[14] = {
         named(spmd, "site", shardAttrI64(spmd->context, site->number)),
         named(spmd, "kind", shardAttrString(spmd->context, site->kind)),
         named(spmd, "op", shardAttrString(spmd->context, site->op)),
@@ -149,7 +165,20 @@ void shardSitesWrite(ShardSpmd *spmd, int32_t nEntries, const MlirOperation *ent
         named(spmd, "calls",
               mlirArrayAttrGet(spmd->context, (intptr_t)calls[i].count, calls[i].items)),
     };
-    rows[i] = mlirDictionaryAttrGet(spmd->context, sizeof(fields) / sizeof(fields[0]), fields);
+    intptr_t n = 8;
+    if (site->value) {
+      fields[n++] = named(spmd, "value", shardAttrString(spmd->context, site->value));
+      fields[n++] = named(spmd, "from", shardAttrString(spmd->context, site->from));
+      fields[n++] = named(spmd, "to", shardAttrString(spmd->context, site->to));
+      fields[n++] = named(spmd, "otherwise", waysAttribute(spmd, site, stages));
+      if (site->nWays)
+        fields[n++] = named(spmd, "moved",
+                            mlirFloatAttrDoubleGet(spmd->context, mlirF64TypeGet(spmd->context),
+                                                   site->moved / stages));
+      if (!site->asked)
+        fields[n++] = named(spmd, "implicit", shardAttrUnit(spmd->context));
+    }
+    rows[i] = mlirDictionaryAttrGet(spmd->context, n, fields);
   }
   shardOpSetAttribute(spmd->module, "spmd.sites",
                       mlirArrayAttrGet(spmd->context, (intptr_t)spmd->nSites, rows));

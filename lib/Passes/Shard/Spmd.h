@@ -10,6 +10,15 @@
 #include "../Analysis/Sharding.h"
 #include "../Core/Pass.h"
 
+/// A value on its way from one placement to another; each collective that takes it there is a site.
+typedef struct ShardMove {
+  int32_t value;
+  const ShardSharding *from, *to;
+  MlirOperation consumer; // of L2, that wants it
+} ShardMove;
+
+#define SHARD_MAX_WAYS 4
+
 /// One collective of the program, a row of `spmd.sites`.
 typedef struct ShardSite {
   int64_t number;
@@ -21,6 +30,15 @@ typedef struct ShardSite {
   MlirAttribute axes; // ["tp"]
   MlirType type;      // of the local operand
   double bytes;       // sent by one rank that takes part, ring counting
+  // Of the move that it is part of (Alternatives.c); null when it is of none.
+  const char *value, *from, *to;
+  bool asked;   // an annotation of the user's says so
+  double moved; // bytes of the whole move, as `bytes`
+  int32_t nWays;
+  struct {
+    const char *how;
+    double bytes; // as `moved`
+  } ways[SHARD_MAX_WAYS];
 } ShardSite;
 
 /// State of one run: the module, its rules, and where each L2 value lies.
@@ -37,6 +55,7 @@ typedef struct ShardSpmd {
   int32_t *originNumbers;   // [rules->nValues] of a value's op in its function; -1: cheap
   ShardSite *sites;
   size_t nSites, capacitySites;
+  const ShardMove *move; // that sites are added for, or null
 } ShardSpmd;
 
 /// A local tensor that holds a value in one placement.
@@ -135,6 +154,11 @@ void shardExtentMark(ShardSpmd *spmd, int32_t value, const ShardSharding *shardi
 /// Adds a site and returns its number. `opLocation` is the L2 op or argument it is there for.
 int64_t shardSiteAdd(ShardSpmd *spmd, const char *kind, const char *opName, MlirLocation location,
                      const char *cause, ShardAxisList axes, MlirType type, double bytes);
+/// "[["tp"],[]], a partial sum over dp", or "whole".
+const char *shardSpmdShardingText(const ShardSpmd *spmd, int32_t value,
+                                  const ShardSharding *sharding);
+/// Fills what a site says of the move that it is part of (Alternatives.c).
+void shardSiteDescribeMove(ShardSpmd *spmd, ShardSite *site, const ShardMove *move);
 /// Writes `spmd.sites` on the module: every site with its calls in stage then call order.
 /// `entries` are the stage functions.
 void shardSitesWrite(ShardSpmd *spmd, int32_t nEntries, const MlirOperation *entries);

@@ -284,6 +284,12 @@ MlirLogicalResult shardBuildSend(ShardBuild *build, ShardEntry *entry, ShardTran
   transfer->site =
       shardSiteAdd(spmd, "send", shardArenaCopyString(spmd->arena, name.data, name.length),
                    place.location, transferCause(entry, transfer), axes, type, bytes);
+  ShardSite *site = &spmd->sites[transfer->site];
+  const char *layout = shardSpmdShardingText(spmd, transfer->value, transfer->sharding);
+  site->value = shardSpmdOriginText(spmd, transfer->value);
+  site->from = shardArenaFormat(spmd->arena, "%s on stage %d", layout, transfer->from);
+  site->to = shardArenaFormat(spmd->arena, "%s on stage %d", layout, transfer->to);
+  site->asked = true; // by the degree of pp
   ShardNamedAttribute attributes[6];
   transferAttributes(spmd, transfer, "destination", transfer->to, attributes);
   shardOpCreate(place.block, place.before, place.location, "shard.send", 1, &type, 1, &local, 6,
