@@ -31,6 +31,7 @@ typedef struct Driver {
   bool failed;     // an error has been printed
   bool notStopped; // nothing to go on from: the caller's business
   ShardReport *report;
+  char *explained;   // text of --explain, or null
   char *annotations; // text for --dump-annotations; null until the pass has run
   size_t nWarnings;
   char **warnings;
@@ -110,21 +111,37 @@ static void showProgress(void *user, const char *pass, intptr_t index, intptr_t 
   driver->lineOpen = true;
 }
 
-static void keepAnnotations(Driver *driver, MlirOperation module) {
+typedef MlirLogicalResult (*TextWriter)(MlirOperation module, FILE *stream);
+
+static MlirLogicalResult writeAnnotations(MlirOperation module, FILE *stream) {
+  return shardModuleWriteAnnotations(module, printPart, stream);
+}
+
+static MlirLogicalResult explainModule(MlirOperation module, FILE *stream) {
+  return shardModuleExplain(module, printPart, stream);
+}
+
+// What is written of a module, in `*text`; null after a failure.
+static bool keepText(char **text, TextWriter write, MlirOperation module) {
   size_t length = 0;
-  free(driver->annotations);
-  driver->annotations = NULL;
-  FILE *stream = open_memstream(&driver->annotations, &length);
+  free(*text);
+  *text = NULL;
+  FILE *stream = open_memstream(text, &length);
   if (!stream)
-    return;
-  shardModuleWriteAnnotations(module, printPart, stream);
+    return false;
+  bool ok = mlirLogicalResultIsSuccess(write(module, stream));
   fclose(stream);
+  if (!ok) {
+    free(*text);
+    *text = NULL;
+  }
+  return ok;
 }
 
 static void inspectModule(void *user, const char *pass, MlirOperation module) {
   Driver *driver = user;
   if (driver->options->dumpAnnotations && strcmp(pass, "shard-propagate") == 0)
-    keepAnnotations(driver, module);
+    keepText(&driver->annotations, writeAnnotations, module);
   if (strcmp(pass, "shard-spmdize") == 0)
     driver->report = shardReportCreate(module, (intptr_t)driver->nWarnings,
                                        (const char *const *)driver->warnings);
@@ -381,7 +398,7 @@ static bool run(Driver *driver) {
   if (stage && (strcmp(stage, "shard-propagate") == 0 || strcmp(stage, "shard-spmdize") == 0))
     inspectModule(driver, stage, op);
   if (stage && options->dumpAnnotations && strcmp(stage, "shard-spmdize") == 0)
-    keepAnnotations(driver, op);
+    keepText(&driver->annotations, writeAnnotations, op);
 
   bool marked = !mlirAttributeIsNull(
       mlirOperationGetAttributeByName(op, mlirStringRefCreateFromCString("spmd.after")));
@@ -430,12 +447,14 @@ static bool run(Driver *driver) {
                                    : "the input is lowered already");
   if (options->stage >= 0 && mlirLogicalResultIsFailure(shardModuleKeepStage(op, options->stage)))
     return false;
+  if (options->explain && !keepText(&driver->explained, explainModule, op))
+    return false;
   if (!prepareTexts(driver) ||
       !(options->splitWeights ? splitWeights(driver, op) : emitCode(driver)) ||
       !commitTexts(driver))
     return false;
-  if (options->explain && mlirLogicalResultIsFailure(shardModuleExplain(op, printPart, stderr)))
-    return false;
+  if (driver->explained)
+    fputs(driver->explained, stderr);
   if (driver->report && !options->splitWeights && options->outputGiven && !options->quiet) {
     MlirStringRef summary = shardReportGetSummary(driver->report);
     fwrite(summary.data, 1, summary.length, stderr);
@@ -484,6 +503,7 @@ int shardOptDrive(const ShardOptOptions *options, ShardInputFile *input) {
     free(driver.warnings[i]);
   free(driver.warnings);
   free(driver.annotations);
+  free(driver.explained);
 #if defined(__SANITIZE_ADDRESS__)
   if (!mlirModuleIsNull(driver.module))
     mlirModuleDestroy(driver.module);

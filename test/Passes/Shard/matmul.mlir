@@ -28,7 +28,7 @@ func.func @columns_rows(
 // CHECK-SAME:    calls = [{op = "linalg.matmul at {{.*}}", stage = 0 : i64}],
 // CHECK-SAME:    cause = "partial sum of linalg.matmul wanted whole by the function's result",
 // CHECK-SAME:    kind = "all-reduce"
-// CHECK-SAME:    site = 0 : i64, type = tensor<4x32xf32>}]}
+// CHECK-SAME:    site = 0 : i64, to = "whole", type = tensor<4x32xf32>, value = "linalg.matmul at {{[^"]*}}"}]}
 // CHECK-LABEL: func.func @columns_rows(
 // CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<4x16xf32> {spmd.arg = 0 : i64, spmd.global = tensor<4x16xf32>, spmd.role = "input", spmd.sharding = {{\[\[\], \[\]\]}}}
 // CHECK-SAME:    %[[W1:[a-z0-9]+]]: tensor<16x4xf32> {spmd.arg = 1 : i64, spmd.global = tensor<16x8xf32>, spmd.name = "up", spmd.role = "weight", spmd.sharding = {{\[\[\], \["tp"\]\]}}}
