@@ -1,8 +1,9 @@
 #!/bin/sh
-# run.sh PROGRAM... : each program on 2, 3, 4 and 8 ranks for each of its splits, compared with the unsharded
-# program. A split is a line `// SPLIT: {"0":{"sharding":[["tp"]]}}`: annotations of arguments. The padding
-# of arguments is poisoned, so that a result that reads it is seen. Fails when a program has no split, when
-# nothing was padded on any rank, and when a comparison fails.
+# run.sh PROGRAM... : each program on 2, 3, 4 and 8 ranks (or as its line `// AXES: dp2,tp3 dp3,tp2` says)
+# for each of its splits, compared with the unsharded program. A split is a line
+# `// SPLIT: {"0":{"sharding":[["tp"]]}}`: annotations of arguments. The padding of arguments is poisoned, so
+# that a result that reads it is seen. Fails when a program has no split, when nothing was padded on any
+# rank, and when a comparison fails.
 set -u
 temporary=$(mktemp -d) || exit 1
 trap 'rm -rf "$temporary"' EXIT
@@ -13,12 +14,13 @@ for program in "$@"; do
   while read -r split; do
     echo "{\"version\":1,\"args\":$split}" > "$temporary/split.json"
     padded=0
-    for degree in ${DEGREES:-2 3 4 8}; do
+    layouts=$(sed -n 's/^.. AXES: //p' "$program")
+    for layout in ${LAYOUTS:-${layouts:-tp2 tp3 tp4 tp8}}; do
       # Results as they come, and whole.
-      case $degree in 3 | 8) results=whole ;; *) results=split ;; esac
+      case $layout in *3 | *8) results=whole ;; *) results=split ;; esac
       for results in ${RESULTS:-$results}; do
-        what="$(basename "$program") $split tp$degree $results"
-        shard-opt --quiet --auto-shard=tp$degree --results=$results --annotations="$temporary/split.json" \
+        what="$(basename "$program") $split $layout $results"
+        shard-opt --quiet --auto-shard=$layout --results=$results --annotations="$temporary/split.json" \
             "$program" -o "$temporary/l3.mlir" 2> "$temporary/error" ||
           { echo "$what: $(head -n 1 "$temporary/error")"; failed=1; continue; }
         grep -q 'func.func.*spmd.extent' "$temporary/l3.mlir" && padded=1
