@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 set(shard_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Shard)
 
 set_target_properties(ShardPassesShared PROPERTIES EXPORT_NAME PassesShared)
-set(installed ShardPasses ShardPassesShared)
+set(installed ShardReshard ShardPasses ShardPassesShared)
 if(TARGET ShardRuntime)
   set_target_properties(ShardRuntimeShared PROPERTIES EXPORT_NAME RuntimeShared)
   list(APPEND installed ShardRuntime ShardRuntimeShared)

@@ -139,6 +139,11 @@ typedef struct ShardReshardExchange {
   void *memory;                              // private
 } ShardReshardExchange;
 
+/// Puts moves in rounds, as few as their shapes allow, and sorts them. Reads sender, receiver,
+/// shape and offsets of the `nMoves` moves, whose arrays are borrowed as long as they are used.
+SHARD_EXPORTED void shardReshardSchedule(int64_t nRanks, int32_t nPieces, int64_t nMoves,
+                                         ShardReshardMove *moves, int32_t *outRounds);
+
 /// Lists the moves of step `step`, which is an exchange. Yours to shardReshardExchangeDestroy.
 SHARD_EXPORTED ShardReshardExchange *shardReshardExchangeCreate(const ShardReshardPlan *plan,
                                                                 int32_t step);

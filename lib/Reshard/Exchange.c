@@ -207,6 +207,30 @@ static int32_t colourShape(ShardArena *arena, int64_t nRanks, Sorted *moves, int
   return c.nColours;
 }
 
+void shardReshardSchedule(int64_t nRanks, int32_t nPieces, int64_t nMoves, ShardReshardMove *moves,
+                          int32_t *outRounds) {
+  ShardArena *arena = shardArenaCreate();
+  Sorted *sorted = SHARD_ARENA_ARRAY(arena, Sorted, nMoves);
+  for (int64_t i = 0; i < nMoves; ++i) {
+    int64_t distance = (moves[i].receiver - moves[i].sender + nRanks) % nRanks;
+    sorted[i] = (Sorted){moves[i], distance, nPieces, (size_t)i};
+  }
+  qsort(sorted, (size_t)nMoves, sizeof(Sorted), compareForRounds);
+  *outRounds = 0;
+  for (int64_t begin = 0, end; begin < nMoves; begin = end) {
+    for (end = begin; end < nMoves && compareShape(&sorted[begin], &sorted[end]) == 0;)
+      ++end;
+    int32_t n = colourShape(arena, nRanks, &sorted[begin], (int32_t)(end - begin));
+    for (int64_t i = begin; i < end; ++i)
+      sorted[i].move.round += *outRounds;
+    *outRounds += n;
+  }
+  qsort(sorted, (size_t)nMoves, sizeof(Sorted), compareByRound);
+  for (int64_t i = 0; i < nMoves; ++i)
+    moves[i] = sorted[i].move;
+  shardArenaDestroy(arena);
+}
+
 ShardReshardExchange *shardReshardExchangeCreate(const ShardReshardPlan *plan, int32_t step) {
   const PlanMemory *memory = plan->memory;
   ShardArena *arena = shardArenaCreate();
@@ -225,24 +249,8 @@ ShardReshardExchange *shardReshardExchangeCreate(const ShardReshardPlan *plan, i
       listParts(&builder, p, coordinates);
     addBoxes(&builder, 0, chosen, r, coordinates);
   }
-  Sorted *sorted = SHARD_ARENA_ARRAY(arena, Sorted, builder.nMoves);
-  for (size_t i = 0; i < builder.nMoves; ++i) {
-    const ShardReshardMove *move = &builder.moves[i];
-    int64_t n = builder.group.nRanks;
-    sorted[i] = (Sorted){*move, (move->receiver - move->sender + n) % n, nPieces, i};
-  }
-  qsort(sorted, builder.nMoves, sizeof(Sorted), compareForRounds);
-  for (size_t begin = 0, end; begin < builder.nMoves; begin = end) {
-    for (end = begin; end < builder.nMoves && compareShape(&sorted[begin], &sorted[end]) == 0;)
-      ++end;
-    int32_t n = colourShape(arena, builder.group.nRanks, &sorted[begin], (int32_t)(end - begin));
-    for (size_t i = begin; i < end; ++i)
-      sorted[i].move.round += exchange->nRounds;
-    exchange->nRounds += n;
-  }
-  qsort(sorted, builder.nMoves, sizeof(Sorted), compareByRound);
-  for (size_t i = 0; i < builder.nMoves; ++i)
-    builder.moves[i] = sorted[i].move;
+  shardReshardSchedule(builder.group.nRanks, nPieces, (int64_t)builder.nMoves, builder.moves,
+                       &exchange->nRounds);
   int64_t *shapes = SHARD_ARENA_ARRAY(arena, int64_t, 2 * nPieces);
   for (int32_t p = 0; p < nPieces; ++p) {
     shapes[p] = builder.from[p].chunk;

@@ -321,6 +321,16 @@ static void tryReductions(Search *search, int32_t at) {
         axes[n++] = a;
     int64_t devices = axesProduct(search->mesh, n, axes);
     int64_t storage = shardReshardStorage(search->problem, search->nodes[at].cuts);
+    // Where both send as much, whole sums come first.
+    Child child;
+    beginChild(search, at, &child);
+    child.node.partial &= ~set;
+    ShardReshardStep step = stepOf(SHARD_RESHARD_ALL_REDUCE, -1, -1, n, axes);
+    step.combiner = search->sourceCombiner;
+    // 2 (n - 1) / n of the storage; the number of devices is a multiple of n.
+    step.sentBytes = 2 * storage * search->problem->elementBytes * (devices - 1) *
+                     (search->problem->nDevices / devices);
+    addNode(search, at, child.node, step);
     for (int32_t p = 0; p < search->problem->nPieces; ++p) {
       int64_t chunks[MAX_CHUNKS];
       int nChunks = chunksAfter(search, p, &search->nodes[at].cuts[p], n, axes, chunks);
@@ -336,15 +346,6 @@ static void tryReductions(Search *search, int32_t at) {
         addNode(search, at, child.node, step);
       }
     }
-    Child child;
-    beginChild(search, at, &child);
-    child.node.partial &= ~set;
-    ShardReshardStep step = stepOf(SHARD_RESHARD_ALL_REDUCE, -1, -1, n, axes);
-    step.combiner = search->sourceCombiner;
-    // 2 (n - 1) / n of the storage; the number of devices is a multiple of n.
-    step.sentBytes = 2 * storage * search->problem->elementBytes * (devices - 1) *
-                     (search->problem->nDevices / devices);
-    addNode(search, at, child.node, step);
   }
 }
 

@@ -288,7 +288,12 @@ static void exchangeToEntrances(Table *t, const Entry *from, Place *place, int f
   for (int axis = 0; axis < mesh->nAxes; ++axis)
     for (int p = 0; p < place->nPieces && (free >> axis & 1); ++p) {
       Piece old = place->pieces[p];
-      if (!cutFurther(mesh, &old, axis, 0, &place->pieces[p])) {
+      bool fits = cutFurther(mesh, &old, axis, 0, &place->pieces[p]);
+      if (t->c->to.pieces[p].nAxes == 0) { // any chunks reach the end of a whole piece
+        Piece *piece = &place->pieces[p];
+        int n = axesSize(mesh, piece->nAxes, piece->axes);
+        piece->chunk = (piece->size + n - 1) / n;
+      } else if (!fits) {
         place->pieces[p] = old;
         continue;
       }

@@ -571,6 +571,7 @@ ShardRules *shardRulesCreate(MlirOperation module, ShardArena *arena) {
       bindOp(&builder, &shapes[f][o], &rules->functions[f].ops[o]);
       analyseOp(&builder, &shapes[f][o], &rules->functions[f].ops[o]);
       analyseSequence(&builder, &rules->functions[f].ops[o]);
+      shardRuleAnalyseWindows(&builder, &rules->functions[f].ops[o]);
     }
   int64_t *sizes = SHARD_ARENA_ARRAY(arena, int64_t, rules->nClasses ? rules->nClasses : 1);
   for (size_t i = 0; i < builder.nNodes; ++i)

@@ -18,17 +18,27 @@ typedef enum ShardFactorKind {
   SHARD_FACTOR_GATHER,    // an operand dimension indexed by data: split as mask + partial sum
   SHARD_FACTOR_SCAN,      // carried along (Sequence.h): a local scan and the totals of the others
   SHARD_FACTOR_SELECT,    // chosen from: each rank's choice, of which all choose; results whole
+  SHARD_FACTOR_WINDOW,    // along it the op moves data: ranks exchange what lies elsewhere
   SHARD_FACTOR_WHOLE      // must not be split
 } ShardFactorKind;
+
+/// What a slice, pad or concat takes of an operand along a dimension: steps [from, from + length)
+/// of `fromSize` become steps [to, to + length) of the result's `toSize`.
+typedef struct ShardWindow {
+  int64_t fromSize, toSize, from, to, length;
+  int64_t stepBytes; // of the operand
+} ShardWindow;
 
 typedef struct ShardFactor {
   int64_t size;
   int32_t klass;
   ShardFactorKind kind;
-  ShardCombiner combiner; // REDUCTION, of the first result; SUM for GATHER
-  int32_t loop;           // linalg iteration dimension it is part of, or -1
-  int64_t exchange;       // SCAN, SELECT: bytes that a rank tells each other one
-  int64_t whole;          // SELECT: bytes of the operands along it, which is the other way
+  ShardCombiner combiner;     // REDUCTION, of the first result; SUM for GATHER
+  int32_t loop;               // linalg iteration dimension it is part of, or -1
+  int64_t exchange;           // SCAN, SELECT: bytes that a rank tells each other one
+  int64_t whole;              // SELECT: bytes of the operands along it, which is the other way
+  int32_t nWindows;           // WINDOW
+  const ShardWindow *windows; // one for each operand
 } ShardFactor;
 
 /// Whether results are partial when the factor is split.
@@ -39,6 +49,9 @@ static inline bool shardFactorIsCombined(const ShardFactor *factor) {
 static inline bool shardFactorPays(const ShardFactor *factor, int64_t n) {
   return factor->exchange <= (factor->whole + n - 1) / n;
 }
+
+/// Bytes that all ranks together receive from others when a WINDOW factor is split over `n` ranks.
+int64_t shardFactorWindowBytes(const ShardFactor *factor, int64_t n);
 
 /// A tensor operand or result of an op (a tensor captured by a body's tensor.extract counts as an
 /// operand: then `operandIndex` is -1 and `user` the tensor.extract).

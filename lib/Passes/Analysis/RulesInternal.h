@@ -93,6 +93,10 @@ void shardNodeAppendLeaves(ShardRuleBuilder *b, int32_t id, int32_t **list, int3
 /// (6 as 2x3 and as 3x2) the rest stays untied, and the rule of the op keeps those atoms whole.
 void shardNodeTie(ShardRuleBuilder *b, int32_t x, int32_t y);
 
+/// Windows.c: dimensions that a slice, pad or concat cuts become WINDOW factors where no op cuts
+/// them in pieces.
+void shardRuleAnalyseWindows(ShardRuleBuilder *b, ShardOpRule *rule);
+
 /// OpTable.c: an op without a rule.
 void shardRuleDescribeWhole(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape);
 ShardPortShape *shardRuleAddPort(ShardRuleBuilder *b, ShardOpShape *shape, bool result,

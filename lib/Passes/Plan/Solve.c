@@ -241,7 +241,15 @@ static bool splittable(const Solver *s, int32_t function, int32_t op, ShardState
 /// What ranks tell each other when an op is split along a dimension that it runs along in order.
 static void addExchangeCost(const Solver *s, const ShardOpRule *rule, ShardState choice,
                             ShardCost *cost) {
-  if (choice < 0 || !choiceFactor(rule, choice)->exchange)
+  if (choice < 0)
+    return;
+  if (choiceFactor(rule, choice)->kind == SHARD_FACTOR_WINDOW) {
+    int64_t bytes = shardFactorWindowBytes(choiceFactor(rule, choice), s->problem->size);
+    cost->bytes += bytes / s->problem->size;
+    cost->count += bytes != 0;
+    return;
+  }
+  if (!choiceFactor(rule, choice)->exchange)
     return;
   cost->bytes += (s->problem->size - 1) * choiceFactor(rule, choice)->exchange;
   ++cost->count;
@@ -534,6 +542,7 @@ static void forwardOp(Solver *s, Frame *frame, int32_t op) {
         options[kept++] = options[k];
     if (factor >= 0 &&
         (choiceFactor(rule, factor)->kind == SHARD_FACTOR_PARALLEL ||
+         choiceFactor(rule, factor)->kind == SHARD_FACTOR_WINDOW ||
          choiceFactor(rule, factor)->kind == SHARD_FACTOR_SCAN) &&
         splittable(s, frame->function, op, factor))
       options[kept++] = factor;
@@ -958,6 +967,35 @@ static void markPinnedClasses(Solver *s) {
   }
 }
 
+/// What is cut out of a dimension that may be split unevenly, or put together to one, may be too.
+static void markWindowClasses(Solver *s) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (int32_t f = 0; f < s->rules->nFunctions; ++f)
+      for (int32_t o = 0; o < s->rules->functions[f].nOps; ++o) {
+        const ShardOpRule *rule = &s->rules->functions[f].ops[o];
+        for (int32_t k = 0; k < rule->nFactors; ++k) {
+          if (rule->factors[k].kind != SHARD_FACTOR_WINDOW)
+            continue;
+          for (int pass = 0, any = 0; pass < 2; ++pass)
+            for (int32_t i = 0; i < rule->nOperands + rule->nResults; ++i) {
+              const ShardPort *port =
+                  i < rule->nOperands ? &rule->operands[i] : &rule->results[i - rule->nOperands];
+              const ShardValueInfo *info = &s->rules->values[port->value];
+              for (int32_t a = 0; a < info->nAtoms; ++a) {
+                if (port->factors[a] != k)
+                  continue;
+                bool *uneven = &s->uneven[info->atoms[a].klass];
+                any |= *uneven;
+                changed |= pass && any && !*uneven;
+                *uneven |= pass && any;
+              }
+            }
+        }
+      }
+  }
+}
+
 static Solver makeSolver(const ShardAxisProblem *problem, ShardArena *arena) {
   Solver s = {.problem = problem, .rules = problem->rules, .arena = arena};
   s.tables = SHARD_ARENA_ARRAY(arena, FunctionTable, problem->rules->nFunctions);
@@ -977,6 +1015,7 @@ static Solver makeSolver(const ShardAxisProblem *problem, ShardArena *arena) {
   for (int32_t f = 0; f < problem->rules->nFunctions; ++f)
     buildTable(&s, f);
   markPinnedClasses(&s);
+  markWindowClasses(&s);
   return s;
 }
 

@@ -130,6 +130,8 @@ MlirLogicalResult shardLocaliseOp(ShardBuild *build, MlirOperation op, const Sha
       SHARD_ARENA_ARRAY(build->spmd->arena, MlirValue, mlirOperationGetNumResults(op));
   if (local && shardLocaliserHasSequence(&l)) {
     shardLocaliseSequence(&l, values);
+  } else if (local && shardLocaliserHasWindow(&l)) {
+    values[0] = shardLocaliseWindows(&l);
   } else {
     mlirBlockAppendOwnedOperation(build->block, l.copy);
     for (intptr_t r = 0; r < mlirOperationGetNumResults(op); ++r)

@@ -76,8 +76,16 @@ MlirLogicalResult shardLocaliseWindow(ShardLocaliser *l, intptr_t containerOpera
   }
   int64_t *sizes = SHARD_ARENA_ARRAY(spmd->arena, int64_t, info->nAtoms);
   int64_t *locals = SHARD_ARENA_ARRAY(spmd->arena, int64_t, info->nAtoms);
+  ShardAxisList axes;
   for (intptr_t d = 0; d < rank; ++d) {
     int32_t n = 0;
+    if (containerOperand == 0 && shardLocaliserHasWindow(l) &&
+        shardLocaliserFindWindow(l, d, &axes)) {
+      MlirType local = mlirValueGetType(mlirOperationGetOperand(l->copy, 0));
+      parts[0][d] = 0;
+      parts[1][d] = mlirShapedTypeGetDimSize(local, d);
+      continue;
+    }
     for (int32_t i = 0; i < info->nAtoms; ++i)
       if (info->atoms[i].dim == d) {
         sizes[n] = info->atoms[i].size;
@@ -92,15 +100,45 @@ MlirLogicalResult shardLocaliseWindow(ShardLocaliser *l, intptr_t containerOpera
   return mlirLogicalResultSuccess();
 }
 
+// Leaves dimensions along which data moves (LocaliseWindow.c) as they are in the operand.
+static void keepWindows(ShardLocaliser *l) {
+  MlirValue result = mlirOperationGetResult(l->copy, 0);
+  MlirType type = mlirValueGetType(result),
+           operand = mlirValueGetType(mlirOperationGetOperand(l->copy, 0));
+  intptr_t rank = mlirShapedTypeGetRank(type);
+  int64_t *shape = SHARD_ARENA_ARRAY(l->build->spmd->arena, int64_t, rank);
+  ShardAxisList axes;
+  for (intptr_t d = 0; d < rank; ++d)
+    shape[d] = mlirShapedTypeGetDimSize(shardLocaliserFindWindow(l, d, &axes) ? operand : type, d);
+  mlirValueSetType(result, shardTensorWithShape(type, rank, shape));
+}
+
 MlirLogicalResult shardLocaliseExtractSlice(ShardLocaliser *l, MlirOperation op) {
   (void)op;
+  if (shardLocaliserHasWindow(l))
+    keepWindows(l);
   return shardLocaliseWindow(l, 0);
 }
 
 MlirLogicalResult shardLocalisePad(ShardLocaliser *l, MlirOperation op) {
   MlirType global = mlirValueGetType(mlirOperationGetResult(op, 0));
   MlirType local = mlirValueGetType(mlirOperationGetResult(l->copy, 0));
-  for (intptr_t d = 0; d < mlirShapedTypeGetRank(global); ++d) {
+  static const char *const names[] = {"static_low", "static_high"};
+  intptr_t rank = mlirShapedTypeGetRank(global);
+  for (int k = 0; k < 2 && shardLocaliserHasWindow(l); ++k) {
+    int64_t *steps = SHARD_ARENA_ARRAY(l->build->spmd->arena, int64_t, rank);
+    ShardAxisList axes;
+    for (intptr_t d = 0; d < rank; ++d)
+      steps[d] = shardLocaliserFindWindow(l, d, &axes)
+                     ? 0
+                     : mlirDenseI64ArrayGetElement(shardOpGetAttribute(op, names[k]), d);
+    shardOpSetAttribute(l->copy, names[k], shardAttrI64Array(l->build->spmd->context, rank, steps));
+  }
+  if (shardLocaliserHasWindow(l)) {
+    keepWindows(l);
+    return mlirLogicalResultSuccess();
+  }
+  for (intptr_t d = 0; d < rank; ++d) {
     bool padded = mlirDenseI64ArrayGetElement(shardOpGetAttribute(op, "static_low"), d) != 0 ||
                   mlirDenseI64ArrayGetElement(shardOpGetAttribute(op, "static_high"), d) != 0;
     if (padded && mlirShapedTypeGetDimSize(global, d) != mlirShapedTypeGetDimSize(local, d))

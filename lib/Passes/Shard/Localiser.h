@@ -32,6 +32,14 @@ int32_t shardLocaliserFindPort(const ShardOpPlan *plan, MlirOperation user, intp
 /// diagnostic where the window cuts what is split.
 MlirLogicalResult shardLocaliseWindow(ShardLocaliser *l, intptr_t containerOperand);
 
+/// LocaliseWindow.c: the window of dimension `d` of the result if the plan splits it, or null;
+/// whether there is one; the local result of such a slice, pad or concat, whose `l->copy` does what
+/// the op does along its other dimensions. Takes l->copy.
+const ShardFactor *shardLocaliserFindWindow(const ShardLocaliser *l, intptr_t d,
+                                            ShardAxisList *outAxes);
+bool shardLocaliserHasWindow(const ShardLocaliser *l);
+MlirValue shardLocaliseWindows(ShardLocaliser *l);
+
 /// LocaliseSequence.c: whether the op runs in order along a dimension that the plan splits; its
 /// local form then, which takes l->copy, whose body is local, and ends the block. Writes `values`,
 /// one for each result of the op.

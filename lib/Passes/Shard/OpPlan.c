@@ -88,6 +88,18 @@ static void splitFactor(const ShardSpmd *spmd, ShardOpPlan *plan, int32_t factor
   plan->factors[factor] = list;
 }
 
+// Whether some operand is split along a window: a whole one is cut after it has moved.
+static bool isMoved(const ShardSpmd *spmd, const ShardOpRule *rule, int32_t factor) {
+  for (int32_t i = 0; i < rule->nOperands; ++i) {
+    const ShardPort *port = &rule->operands[i];
+    const ShardSharding *own = spmd->own[port->value];
+    for (int32_t a = 0; a < own->nAtoms; ++a)
+      if (port->factors && port->factors[a] == factor && own->atoms[a].count)
+        return true;
+  }
+  return false;
+}
+
 // Ranks choose among what they hold where that says less than gathering it.
 static void chooseWhereSplit(const ShardSpmd *spmd, ShardOpPlan *plan) {
   const ShardOpRule *rule = plan->rule;
@@ -238,7 +250,8 @@ ShardOpPlan *shardOpPlanCreate(ShardSpmd *spmd, const ShardOpRule *rule,
     const ShardPort *port = &rule->results[r];
     for (int32_t i = 0; i < wanted[r]->nAtoms; ++i) {
       int32_t factor = port->factors ? port->factors[i] : -1;
-      if (factor >= 0 && rule->factors[factor].kind != SHARD_FACTOR_WHOLE)
+      if (factor >= 0 && rule->factors[factor].kind != SHARD_FACTOR_WHOLE &&
+          (rule->factors[factor].kind != SHARD_FACTOR_WINDOW || isMoved(spmd, rule, factor)))
         splitFactor(spmd, plan, factor, &wanted[r]->atoms[i], NULL);
     }
     for (int a = 0; a < SHARD_MAX_AXES; ++a)

@@ -9,7 +9,6 @@
 
 #include "mlir-c/BuiltinAttributes.h"
 #include "mlir-c/BuiltinTypes.h"
-#include "mlir-c/Dialect/Linalg.h"
 
 #include <math.h>
 #include <string.h>
@@ -318,19 +317,6 @@ MlirValue shardBuildEnterOnce(ShardBuild *build, ShardPlace place, MlirValue sou
   return mlirOperationGetResult(chosen, 0);
 }
 
-static MlirValue createFilled(ShardPlace place, MlirType type, MlirValue scalar) {
-  MlirValue operands[] = {scalar, shardBuildEmpty(place, type)};
-  int32_t segments[] = {1, 1};
-  ShardNamedAttribute attribute = {
-      "operandSegmentSizes",
-      mlirDenseI32ArrayGet(mlirLocationGetContext(place.location), 2, segments)};
-  MlirRegion region = mlirRegionCreate();
-  MlirOperation fill = shardOpCreate(place.block, place.before, place.location, "linalg.fill", 1,
-                                     &type, 2, operands, 1, &attribute, 1, &region);
-  mlirLinalgFillBuiltinNamedOpRegion(fill);
-  return mlirOperationGetResult(fill, 0);
-}
-
 // Pieces that are cut over axes of the step lie in their place among identities; over the other
 // axes the value enters once.
 static MlirValue emitEnter(const StepBuild *s, MlirValue operand) {
@@ -361,9 +347,9 @@ static MlirValue emitEnter(const StepBuild *s, MlirValue operand) {
   }
   if (any) {
     MlirType element = mlirShapedTypeGetElementType(s->before.type);
-    MlirValue filled =
-        createFilled(s->place, shardTensorWithShape(s->before.type, s->before.rank, room),
-                     createIdentity(s->place, element, (ShardCombiner)s->step->combiner));
+    MlirValue filled = shardBuildFill(
+        s->place, createIdentity(s->place, element, (ShardCombiner)s->step->combiner),
+        shardBuildEmpty(s->place, shardTensorWithShape(s->before.type, s->before.rank, room)));
     operand = shardBuildInsert(s->build, s->place, operand, filled, offsets);
     for (intptr_t d = 0; d < s->before.rank; ++d)
       operand = shardBuildResize(s->build, s->place, operand, d, s->after.shape[d]);

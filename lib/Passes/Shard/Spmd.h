@@ -104,6 +104,8 @@ MlirValue shardBuildCollapse(ShardPlace place, MlirValue value, MlirAttribute re
 MlirValue shardBuildSelect(ShardPlace place, MlirValue condition, MlirValue a, MlirValue b);
 /// a < b, both indices.
 MlirValue shardBuildCompareUlt(ShardPlace place, MlirValue a, MlirValue b);
+/// `dest` with `scalar` everywhere.
+MlirValue shardBuildFill(ShardPlace place, MlirValue scalar, MlirValue dest);
 /// A scalar constant of a float or integer type.
 MlirValue shardBuildNumber(ShardPlace place, MlirType type, double number);
 /// How many of the `local` steps from `origin` lie before `global`: 0 to `local`.
