@@ -81,9 +81,10 @@ typedef struct Frame {
   const FunctionTable *table;
   const ShardFunctionInfo *info;
   ShardInstance *instance;
-  const ShardState *forced;           // [nOps] a choice, or FREE
+  ShardState *forced;                 // [nOps] a choice, or FREE
   uint8_t *nOptions;                  // [nOps] worth flipping
   ShardState (*options)[MAX_OPTIONS]; // [nOps]
+  bool widened;                       // options that no operand suggests count too
 } Frame;
 
 static void buildTable(Solver *s, int32_t function) {
@@ -451,6 +452,28 @@ static ShardCost optionCost(const Solver *s, const Frame *frame, int32_t op, Sha
   return cost;
 }
 
+/// Adds the factors of a contraction that no operand is split on, but an argument is somewhere (the
+/// experts, where the tokens are split). They are for the search to try: what they save shows only
+/// where the result is used. Returns the number of options.
+static int32_t addSeededFactors(const Solver *s, const Frame *frame, int32_t op, int32_t n,
+                                ShardState *options) {
+  const ShardOpRule *rule = &frame->info->ops[op];
+  bool split = false;
+  for (int32_t p = 0; p < rule->nOperands; ++p)
+    split |= frame->instance->states[rule->operands[p].value - frame->table->first] >= 0;
+  for (int32_t f = 0; split && rule->contraction && f < rule->nFactors; ++f) {
+    if (rule->factors[f].kind != SHARD_FACTOR_PARALLEL || !s->seeded[rule->factors[f].klass] ||
+        !splittable(s, frame->function, op, (ShardState)f))
+      continue;
+    bool known = n == MAX_OPTIONS;
+    for (int32_t k = 0; k < n; ++k)
+      known |= options[k] == f;
+    if (!known)
+      options[n++] = (ShardState)f;
+  }
+  return n;
+}
+
 static void forwardOp(Solver *s, Frame *frame, int32_t op) {
   const ShardOpRule *rule = &frame->info->ops[op];
   const ShardRules *rules = s->rules;
@@ -550,6 +573,11 @@ static void forwardOp(Solver *s, Frame *frame, int32_t op) {
       nOptions = kept, passDefault = false, interesting &= kept > 1;
   }
 
+  int32_t nGuessed = nOptions;
+  if (fixed == FREE && frame->widened)
+    nOptions = addSeededFactors(s, frame, op, nOptions, options);
+  interesting |= nOptions > nGuessed;
+
   ShardState choice = SHARD_CHOICE_NONE;
   ShardState forced = frame->forced ? frame->forced[op] : FREE;
   bool isForced = false;
@@ -562,7 +590,7 @@ static void forwardOp(Solver *s, Frame *frame, int32_t op) {
     } else {
       bool have = false;
       ShardCost best = {0};
-      for (int32_t k = 0; k < nOptions; ++k) {
+      for (int32_t k = 0; k < nGuessed; ++k) {
         if (options[k] == SHARD_CHOICE_PASS)
           continue;
         ShardCost cost = optionCost(s, frame, op, options[k]);
@@ -858,6 +886,42 @@ static bool sameHanded(const ShardState *a, const ShardState *b, int32_t n) {
   return a == b || (a && b && memcmp(a, b, (size_t)n * sizeof(*a)) == 0);
 }
 
+static int64_t countDecisions(const Frame *frame) {
+  int64_t n = 0;
+  for (int32_t o = 0; o < frame->info->nOps; ++o)
+    n += frame->nOptions[o] > 1 ? frame->nOptions[o] - 1 : 0;
+  return n;
+}
+
+/// Flips one choice at a time while that lowers the cost.
+static void searchChoices(Solver *s, Frame *frame, const ShardState *arguments, ShardCost *best) {
+  ShardState *forced = frame->forced;
+  bool improved = true;
+  for (int32_t round = 0; improved && round < 4; ++round) {
+    improved = false;
+    for (int32_t o = 0; o < frame->info->nOps; ++o) {
+      if (frame->nOptions[o] <= 1)
+        continue;
+      ShardState current = frame->instance->choices[o], saved = forced[o], bestChoice = FREE;
+      ShardState options[MAX_OPTIONS]; // an evaluation writes the frame's
+      int32_t nOptions = frame->nOptions[o];
+      memcpy(options, frame->options[o], sizeof(options));
+      for (int32_t k = 0; k < nOptions; ++k) {
+        ShardState c = options[k];
+        if (c == current)
+          continue;
+        forced[o] = c;
+        ShardCost cost = evaluate(s, frame, arguments);
+        if (frame->instance->choices[o] == c && shardCostCompare(&cost, best) < 0)
+          *best = cost, bestChoice = c;
+      }
+      forced[o] = bestChoice != FREE ? bestChoice : saved;
+      improved |= bestChoice != FREE;
+    }
+    *best = evaluate(s, frame, arguments);
+  }
+}
+
 static ShardInstance *solveFunction(Solver *s, int32_t function, const ShardState *arguments,
                                     const ShardState *handed) {
   const ShardFunctionInfo *info = &s->rules->functions[function];
@@ -881,10 +945,8 @@ static ShardInstance *solveFunction(Solver *s, int32_t function, const ShardStat
                  .options = shardArenaAllocateArray(s->arena, (size_t)info->nOps,
                                                     MAX_OPTIONS * sizeof(ShardState))};
   ShardCost best = evaluate(s, &frame, arguments);
-  int64_t nDecisions = 0;
-  for (int32_t o = 0; o < info->nOps; ++o)
-    nDecisions += nOptions[o] > 1;
-  // Flip one choice at a time while that lowers the cost. Work is bounded on huge flat functions.
+  int64_t nDecisions = countDecisions(&frame);
+  // Work is bounded on huge flat functions.
   bool improved = s->problem->search && best.bytes > 0;
   if (improved && nDecisions * info->nOps >= MAX_SEARCH) {
     shardEmitRemark(info->func, "%d ops with %d choices between shardings: the first guess is kept",
@@ -903,28 +965,12 @@ static ShardInstance *solveFunction(Solver *s, int32_t function, const ShardStat
       shardStatesFill(forced, info->nOps, FREE);
     best = evaluate(s, &frame, arguments);
   }
-  for (int32_t round = 0; improved && round < 4; ++round) {
-    improved = false;
-    for (int32_t o = 0; o < info->nOps; ++o) {
-      if (nOptions[o] <= 1)
-        continue;
-      ShardState current = instance->choices[o], saved = forced[o], bestChoice = FREE;
-      ShardState options[MAX_OPTIONS]; // an evaluation writes the frame's
-      int32_t nOptionsHere = nOptions[o];
-      memcpy(options, frame.options[o], sizeof(options));
-      for (int32_t k = 0; k < nOptionsHere; ++k) {
-        ShardState c = options[k];
-        if (c == current)
-          continue;
-        forced[o] = c;
-        ShardCost cost = evaluate(s, &frame, arguments);
-        if (instance->choices[o] == c && shardCostCompare(&cost, &best) < 0)
-          best = cost, bestChoice = c;
-      }
-      forced[o] = bestChoice != FREE ? bestChoice : saved;
-      improved |= bestChoice != FREE;
-    }
+  if (improved) {
+    searchChoices(s, &frame, arguments, &best);
+    frame.widened = true; // from there on, so that it can only get better
     best = evaluate(s, &frame, arguments);
+    if (countDecisions(&frame) > nDecisions)
+      searchChoices(s, &frame, arguments, &best);
   }
   if (nDecisions)
     best = evaluate(s, &frame, arguments);
