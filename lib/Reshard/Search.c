@@ -215,8 +215,8 @@ static void addChunk(int64_t *chunks, int *count, int64_t chunk) {
 }
 
 // Chunks that cutting a piece further over these axes can have: as the target has it, the smallest,
-// and, of a whole piece, those that leave full chunks when other axes cut it further. All ranks'
-// parts must be chunks of the whole piece, and none larger than before.
+// and, of a whole piece, somewhat larger ones and those that leave full chunks when other axes cut it
+// further. All ranks' parts must be chunks of the whole piece, and none larger than before.
 static int chunksAfter(const Search *search, int32_t p, const Cut *cut, int n, const uint8_t *axes,
                        int64_t *out) {
   int64_t devices = axesProduct(search->mesh, n, axes);
@@ -235,6 +235,8 @@ static int chunksAfter(const Search *search, int32_t p, const Cut *cut, int n, c
     return count;
   }
   addChunk(out, &count, least);
+  for (int64_t more = 1; search->isUneven && more <= 3 && least + more < cut->chunk; ++more)
+    addChunk(out, &count, least + more);
   for (int64_t unit = 2; search->isUneven && unit <= search->problem->nDevices / devices; ++unit)
     if (search->problem->nDevices / devices % unit == 0 &&
         ceilDivide(least, unit) * unit <= cut->chunk)
@@ -313,7 +315,7 @@ static void tryOtherSlices(Search *search, int32_t at) {
 
 static void tryReductions(Search *search, int32_t at) {
   uint32_t partial = search->nodes[at].partial;
-  for (uint32_t set = partial; set; set = (set - 1) & partial) {
+  for (uint32_t set = (0 - partial) & partial; set; set = (set - partial) & partial) {
     uint8_t axes[MAX_AXES];
     int n = 0;
     for (uint8_t a = 0; a < search->mesh->nAxes; ++a)
@@ -321,7 +323,7 @@ static void tryReductions(Search *search, int32_t at) {
         axes[n++] = a;
     int64_t devices = axesProduct(search->mesh, n, axes);
     int64_t storage = shardReshardStorage(search->problem, search->nodes[at].cuts);
-    // Where both send as much, whole sums come first.
+    // Where others send as much, whole sums over few axes come first.
     Child child;
     beginChild(search, at, &child);
     child.node.partial &= ~set;
