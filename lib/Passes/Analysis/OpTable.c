@@ -4,6 +4,8 @@
 
 #include "RulesInternal.h"
 
+#include "Roll.h"
+
 #include "mlir-c/AffineExpr.h"
 #include "mlir-c/AffineMap.h"
 #include "mlir-c/BuiltinAttributes.h"
@@ -32,7 +34,7 @@ static void describeConcat(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *
 
 // clang-format off: a row a line
 static const ShardOpEntry opTable[] = {
-    {"linalg.generic", LINALG_SUMMARY "; tensor.extract by linalg.index follows the loop, by data is a gather; a scan, an arg-max or a selection of k is split along its dimension", SHARD_OP_COMPUTE, describeLinalg, shardLocaliseLinalg},
+    {"linalg.generic", LINALG_SUMMARY "; tensor.extract by linalg.index follows the loop, by data is a gather; a scan, an arg-max or a selection of k is split along its dimension; a dimension read in turned order moves", SHARD_OP_COMPUTE, describeLinalg, shardLocaliseLinalg},
     {"linalg.matmul", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg, shardLocaliseLinalg},
     {"linalg.batch_matmul", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg, shardLocaliseLinalg},
     {"linalg.matvec", LINALG_SUMMARY, SHARD_OP_COMPUTE, describeLinalg, shardLocaliseLinalg},
@@ -296,7 +298,7 @@ static void keepLoopsWhole(ShardOpShape *shape, MlirAffineExpr expr) {
   }
 }
 
-/// d0, or d0 floordiv c, or d0 * s + d1 that tiles; whole otherwise (the caller keeps the loops
+/// d0, or d0 floordiv c, or (d0 + c) mod size, or d0 * s + d1 that tiles; whole otherwise (the caller keeps the loops
 /// whole).
 static ShardDimExpr describeMapResult(ShardRuleBuilder *b, ShardOpShape *shape, MlirAffineExpr expr,
                                       int64_t size, bool mapsInAttribute) {
@@ -304,6 +306,9 @@ static ShardDimExpr describeMapResult(ShardRuleBuilder *b, ShardOpShape *shape, 
     int32_t loop = (int32_t)mlirAffineDimExprGetPosition(expr);
     return shape->loops[loop].size == size ? dimLoop(b, loop) : dimWhole();
   }
+  ShardRoll roll;
+  if (shardRollRead(expr, &roll) && shape->loops[roll.loop].size == size && roll.extent == size)
+    return dimLoop(b, (int32_t)roll.loop);
   if (mlirAffineExprIsAFloorDiv(expr)) {
     MlirAffineExpr dim = mlirAffineBinaryOpExprGetLHS(expr),
                    by = mlirAffineBinaryOpExprGetRHS(expr);

@@ -4,6 +4,7 @@
 
 #include "RulesInternal.h"
 
+#include "Roll.h"
 #include "Sequence.h"
 
 #include "../Core/Diagnostics.h"
@@ -236,6 +237,44 @@ static void analyseOp(ShardRuleBuilder *b, const ShardOpShape *shape, ShardOpRul
   for (int32_t f = 0; f < rule->nFactors; ++f)
     whole |= rule->factors[f].kind == SHARD_FACTOR_WHOLE;
   rule->cheap = !data && !whole;
+}
+
+/// A loop by which an operand is read in turned order may be split on its major part only.
+static void analyseRolls(ShardRuleBuilder *b, ShardOpRule *rule) {
+  MlirAttribute maps = shardOpGetAttribute(rule->op, "indexing_maps");
+  if (rule->form != SHARD_OP_COMPUTE || mlirAttributeIsNull(maps) ||
+      !shardOpIs(rule->op, "linalg.generic"))
+    return;
+  for (int32_t i = 0; i < rule->nOperands; ++i) {
+    const ShardPort *port = &rule->operands[i];
+    if (port->operandIndex < 0)
+      continue;
+    MlirAffineMap map =
+        mlirAffineMapAttrGetValue(mlirArrayAttrGetElement(maps, port->operandIndex));
+    for (intptr_t d = 0; d < mlirAffineMapGetNumResults(map); ++d) {
+      ShardRoll roll;
+      if (!shardRollRead(mlirAffineMapGetResult(map, d), &roll))
+        continue;
+      bool head = true;
+      int64_t below = roll.extent;
+      for (int32_t f = 0; f < rule->nFactors; ++f) {
+        ShardFactor *factor = &rule->factors[f];
+        if (factor->loop != roll.loop)
+          continue;
+        if (!head) {
+          factor->kind = SHARD_FACTOR_WHOLE;
+          continue;
+        }
+        head = false;
+        below /= factor->size;
+        int64_t least =
+            roll.shift < roll.extent - roll.shift ? roll.shift : roll.extent - roll.shift;
+        int64_t steps = (least + below - 1) / below; // of the major part
+        factor->rolled += b->rules->values[port->value].bytes;
+        factor->rollShift = steps > factor->rollShift ? steps : factor->rollShift;
+      }
+    }
+  }
 }
 
 /// Whether every operand and result that the op indexes by the loop has the factor as the major
@@ -572,6 +611,7 @@ ShardRules *shardRulesCreate(MlirOperation module, ShardArena *arena) {
       analyseOp(&builder, &shapes[f][o], &rules->functions[f].ops[o]);
       analyseSequence(&builder, &rules->functions[f].ops[o]);
       shardRuleAnalyseWindows(&builder, &rules->functions[f].ops[o]);
+      analyseRolls(&builder, &rules->functions[f].ops[o]);
     }
   int64_t *sizes = SHARD_ARENA_ARRAY(arena, int64_t, rules->nClasses ? rules->nClasses : 1);
   for (size_t i = 0; i < builder.nNodes; ++i)

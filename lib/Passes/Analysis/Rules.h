@@ -39,11 +39,19 @@ typedef struct ShardFactor {
   int64_t whole;              // SELECT: bytes of the operands along it, which is the other way
   int32_t nWindows;           // WINDOW
   const ShardWindow *windows; // one for each operand
+  int64_t rolled;             // bytes of operands read in turned order along it (Roll.h)
+  int64_t rollShift;          // the largest of their shifts, either way round
 } ShardFactor;
 
 /// Whether results are partial when the factor is split.
 static inline bool shardFactorIsCombined(const ShardFactor *factor) {
   return factor->kind == SHARD_FACTOR_REDUCTION || factor->kind == SHARD_FACTOR_GATHER;
+}
+/// Bytes that one of `n` ranks sends within the op when it is split along the factor.
+static inline int64_t shardFactorSent(const ShardFactor *factor, int64_t n) {
+  int64_t chunk = (factor->size + n - 1) / n;
+  int64_t moved = factor->rollShift < chunk ? factor->rollShift : chunk;
+  return factor->exchange * (n - 1) + factor->rolled / n * moved / chunk;
 }
 /// Whether a SELECT factor over `n` ranks is worth splitting: it is where operands are so split.
 static inline bool shardFactorPays(const ShardFactor *factor, int64_t n) {

@@ -255,6 +255,7 @@ static MlirLogicalResult runImport(ShardPassRun *run) {
     return mlirLogicalResultFailure();
   shardImportSimplify(&import);
   shardImportPrune(&import);
+  shardImportRolls(&import);
   shardImportFoldIndices(&import);
   shardImportSplitLookups(&import);
   shardImportSplitProjections(&import);

@@ -61,6 +61,10 @@ void shardImportPrune(const ShardImport *import);
 /// The same for the body of one linalg.generic: dead ops, then operands without a reader.
 void shardPruneGenericBody(MlirOperation generic, ShardArena *arena);
 
+/// Rolls.c: a concatenation of slices that tile a value cyclically becomes one op that reads it in
+/// turned order. The slices are left without users.
+void shardImportRolls(const ShardImport *import);
+
 /// SplitProjections.c: a product whose columns are cut in unequal pieces becomes a product a piece.
 /// The old ops are left without users.
 void shardImportSplitProjections(const ShardImport *import);

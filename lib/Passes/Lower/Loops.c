@@ -8,6 +8,8 @@
 
 #include "Loops.h"
 
+#include "../Analysis/Roll.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -52,6 +54,13 @@ typedef struct Access {
   int64_t bufferStrides[MAX_LOOPS];
 } Access;
 
+/// What is walked of loops along which an operand is read in turned order (Roll.h): from one turn
+/// to the next, so that all is linear.
+typedef struct Parts {
+  int64_t begins[MAX_LOOPS], lengths[MAX_LOOPS];
+  int64_t extents[MAX_LOOPS]; // of the whole loop; 0: the loop has no parts
+} Parts;
+
 typedef struct Nest {
   ShardBuffers *buffers;
   ShardLowering *lowering;
@@ -60,6 +69,7 @@ typedef struct Nest {
   int64_t sizes[MAX_LOOPS];
   bool isReduction[MAX_LOOPS];
   bool indexUsed[MAX_LOOPS]; // by linalg.index or a map that is not linear
+  Parts parts;
   intptr_t nOperands, nInputs;
   Access accesses[MAX_OPERANDS];
   MlirBlock body;
@@ -70,8 +80,16 @@ typedef struct Nest {
   MlirValue indices[MAX_LOOPS]; // of the op's loops, i64; null: zero
 } Nest;
 
-/// Adds `scale` x `expr` to the access; false if it is not linear in the dims.
-static bool addLinear(Access *access, MlirAffineExpr expr, int64_t scale) {
+/// Adds `scale` x `expr` to the access; false if it is not linear in the dims. Within a part of a
+/// loop, reading in turned order is.
+static bool addLinear(const Nest *nest, Access *access, MlirAffineExpr expr, int64_t scale) {
+  ShardRoll roll;
+  if (shardRollRead(expr, &roll) && roll.extent == nest->parts.extents[roll.loop]) {
+    int64_t begin = nest->parts.begins[roll.loop];
+    access->strides[roll.loop] += scale;
+    access->offset += scale * ((begin + roll.shift) % roll.extent - begin);
+    return true;
+  }
   if (mlirAffineExprIsADim(expr)) {
     access->strides[mlirAffineDimExprGetPosition(expr)] += scale;
     return true;
@@ -81,15 +99,15 @@ static bool addLinear(Access *access, MlirAffineExpr expr, int64_t scale) {
     return true;
   }
   if (mlirAffineExprIsAAdd(expr))
-    return addLinear(access, mlirAffineBinaryOpExprGetLHS(expr), scale) &&
-           addLinear(access, mlirAffineBinaryOpExprGetRHS(expr), scale);
+    return addLinear(nest, access, mlirAffineBinaryOpExprGetLHS(expr), scale) &&
+           addLinear(nest, access, mlirAffineBinaryOpExprGetRHS(expr), scale);
   if (mlirAffineExprIsAMul(expr)) {
     MlirAffineExpr left = mlirAffineBinaryOpExprGetLHS(expr);
     MlirAffineExpr right = mlirAffineBinaryOpExprGetRHS(expr);
     if (mlirAffineExprIsAConstant(right))
-      return addLinear(access, left, scale * mlirAffineConstantExprGetValue(right));
+      return addLinear(nest, access, left, scale * mlirAffineConstantExprGetValue(right));
     if (mlirAffineExprIsAConstant(left))
-      return addLinear(access, right, scale * mlirAffineConstantExprGetValue(left));
+      return addLinear(nest, access, right, scale * mlirAffineConstantExprGetValue(left));
   }
   return false;
 }
@@ -150,16 +168,21 @@ static MlirLogicalResult describe(Nest *nest) {
     access->isLinear = true;
     for (intptr_t d = 0; d < rank; ++d) {
       MlirAffineExpr expr = mlirAffineMapGetResult(access->map, d);
-      access->isLinear &= addLinear(access, expr, access->bufferStrides[d]);
+      access->isLinear &= addLinear(nest, access, expr, access->bufferStrides[d]);
       if (mlirAffineExprIsADim(expr)) {
         intptr_t loop = mlirAffineDimExprGetPosition(expr);
         nest->sizes[loop] = mlirShapedTypeGetDimSize(type, d);
       }
     }
+    for (intptr_t l = 0; l < nest->nLoops; ++l)
+      access->offset += nest->parts.begins[l] * access->strides[l];
     if (!access->isLinear)
       for (intptr_t d = 0; d < rank; ++d)
         markDims(mlirAffineMapGetResult(access->map, d), nest->indexUsed);
   }
+  for (intptr_t i = 0; i < nest->nLoops; ++i)
+    if (nest->parts.extents[i])
+      nest->sizes[i] = nest->parts.lengths[i];
   for (intptr_t i = 0; i < nest->nLoops; ++i)
     if (nest->sizes[i] < 0)
       return shardEmitError(op, "the extent of loop %" PRIdPTR " does not follow from an operand",
@@ -205,10 +228,18 @@ static void chooseLoops(Nest *nest) {
 // Body
 //===----------------------------------------------------------------------===//
 
+/// The index of a loop of the op at `at`, which is null where the loop has one step.
+static MlirValue placeInLoop(ShardLowerBuilder *b, const Nest *nest, intptr_t loop, MlirValue at) {
+  int64_t begin = nest->parts.begins[loop];
+  if (mlirValueIsNull(at))
+    return shardMakeI64(b, begin);
+  return begin ? shardMakeAdd(b, at, shardMakeI64(b, begin)) : at;
+}
+
 static MlirValue buildAffine(ShardLowerBuilder *b, const Nest *nest, MlirAffineExpr expr) {
   if (mlirAffineExprIsADim(expr)) {
-    MlirValue index = nest->indices[mlirAffineDimExprGetPosition(expr)];
-    return mlirValueIsNull(index) ? shardMakeI64(b, 0) : index;
+    intptr_t loop = mlirAffineDimExprGetPosition(expr);
+    return placeInLoop(b, nest, loop, nest->indices[loop]);
   }
   if (mlirAffineExprIsAConstant(expr))
     return shardMakeI64(b, mlirAffineConstantExprGetValue(expr));
@@ -250,9 +281,8 @@ static MlirLogicalResult rewriteIndex(void *user, MlirOperation op) {
   int64_t dim;
   shardAttrGetI64(shardOpGetAttribute(op, "dim"), &dim);
   ShardLowerBuilder b = shardLowerBuilderBefore(rewrite->nest->lowering, op);
-  MlirValue index = rewrite->nest->indices[dim];
-  MlirValue value = mlirValueIsNull(index) ? shardMakeIndex(&b, 0)
-                                           : shardMakeIndexCast(&b, index, b.lowering->index);
+  MlirValue index = placeInLoop(&b, rewrite->nest, dim, rewrite->nest->indices[dim]);
+  MlirValue value = shardMakeIndexCast(&b, index, b.lowering->index);
   mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), value);
   return mlirLogicalResultSuccess();
 }
@@ -290,10 +320,8 @@ static void emitBody(Nest *nest, ShardLowerBuilder *b, const MlirValue *argument
     if (shardOpIs(op, "linalg.index")) {
       int64_t dim;
       shardAttrGetI64(shardOpGetAttribute(op, "dim"), &dim);
-      MlirValue index = nest->indices[dim];
-      MlirValue value = mlirValueIsNull(index)
-                            ? shardMakeIndex(b, 0)
-                            : shardMakeIndexCast(b, index, nest->lowering->index);
+      MlirValue index = placeInLoop(b, nest, dim, nest->indices[dim]);
+      MlirValue value = shardMakeIndexCast(b, index, nest->lowering->index);
       REMEMBER(mlirOperationGetResult(op, 0), value);
       continue;
     }
@@ -542,9 +570,7 @@ static void emitVectorBody(Nest *nest, ShardLowerBuilder *b, intptr_t loop, int6
     if (shardOpIs(op, "linalg.index")) {
       int64_t dim;
       shardAttrGetI64(shardOpGetAttribute(op, "dim"), &dim);
-      MlirValue at = dim == loop ? index : nest->indices[dim];
-      if (mlirValueIsNull(at))
-        at = shardMakeI64(b, 0);
+      MlirValue at = placeInLoop(b, nest, dim, dim == loop ? index : nest->indices[dim]);
       MlirType type = lowering->index;
       if (dim == loop) {
         int64_t lanes[64];
@@ -823,12 +849,13 @@ static void emitLevel(Nest *nest, ShardLowerBuilder *b, intptr_t level, const Ml
   nest->indices[loop] = (MlirValue){NULL};
 }
 
-MlirLogicalResult shardEmitGenericLoops(ShardBuffers *buffers, MlirOperation op) {
+static MlirLogicalResult emitPart(ShardBuffers *buffers, MlirOperation op, const Parts *parts) {
   ShardLowering *lowering = buffers->lowering;
   Nest *nest = SHARD_ARENA_NEW(lowering->arena, Nest);
   nest->buffers = buffers;
   nest->lowering = lowering;
   nest->op = op;
+  nest->parts = *parts;
   if (mlirLogicalResultIsFailure(describe(nest)))
     return mlirLogicalResultFailure();
   for (intptr_t i = 0; i < nest->nLoops; ++i)
@@ -846,6 +873,72 @@ MlirLogicalResult shardEmitGenericLoops(ShardBuffers *buffers, MlirOperation op)
   }
   emitLevel(nest, &b, 0, pointers);
   return mlirLogicalResultSuccess();
+}
+
+/// The extent of a loop from an operand that it walks; -1 if there is none.
+static int64_t extentOf(const ShardBuffers *buffers, MlirOperation op, intptr_t loop) {
+  MlirAttribute maps = shardOpGetAttribute(op, "indexing_maps");
+  for (intptr_t m = 0; m < mlirArrayAttrGetNumElements(maps); ++m) {
+    MlirAffineMap map = mlirAffineMapAttrGetValue(mlirArrayAttrGetElement(maps, m));
+    MlirValue pointer;
+    MlirType type;
+    if (!shardBuffersGet(buffers, mlirOperationGetOperand(op, m), &pointer, &type))
+      continue;
+    for (intptr_t d = 0; d < mlirAffineMapGetNumResults(map); ++d) {
+      MlirAffineExpr expr = mlirAffineMapGetResult(map, d);
+      if (mlirAffineExprIsADim(expr) && mlirAffineDimExprGetPosition(expr) == loop)
+        return mlirShapedTypeGetDimSize(type, d);
+    }
+  }
+  return -1;
+}
+
+/// Where the part of a loop that begins at `begin` ends: at the next turn of an operand that is
+/// read in turned order, or at the extent. 0 where no operand is so read.
+static int64_t endOfPart(MlirOperation op, intptr_t loop, int64_t extent, int64_t begin) {
+  MlirAttribute maps = shardOpGetAttribute(op, "indexing_maps");
+  int64_t next = 0;
+  for (intptr_t m = 0; m < mlirArrayAttrGetNumElements(maps); ++m) {
+    MlirAffineMap map = mlirAffineMapAttrGetValue(mlirArrayAttrGetElement(maps, m));
+    for (intptr_t d = 0; d < mlirAffineMapGetNumResults(map); ++d) {
+      ShardRoll roll;
+      if (!shardRollRead(mlirAffineMapGetResult(map, d), &roll) || roll.loop != loop ||
+          roll.extent != extent)
+        continue;
+      int64_t turn = extent - roll.shift, end = turn > begin ? turn : extent;
+      next = !next || end < next ? end : next;
+    }
+  }
+  return next;
+}
+
+/// One nest for each part of the loops from `loop` on.
+static MlirLogicalResult emitParts(ShardBuffers *buffers, MlirOperation op, intptr_t loop,
+                                   Parts *parts) {
+  intptr_t nLoops = mlirArrayAttrGetNumElements(shardOpGetAttribute(op, "iterator_types"));
+  int64_t extent = 0;
+  for (; loop < nLoops && loop < MAX_LOOPS; ++loop) {
+    extent = extentOf(buffers, op, loop);
+    if (extent > 0 && endOfPart(op, loop, extent, 0))
+      break;
+  }
+  if (loop >= nLoops || loop >= MAX_LOOPS)
+    return emitPart(buffers, op, parts);
+  parts->extents[loop] = extent;
+  for (int64_t begin = 0, end; begin < extent; begin = end) {
+    end = endOfPart(op, loop, extent, begin);
+    parts->begins[loop] = begin;
+    parts->lengths[loop] = end - begin;
+    if (mlirLogicalResultIsFailure(emitParts(buffers, op, loop + 1, parts)))
+      return mlirLogicalResultFailure();
+  }
+  parts->extents[loop] = parts->begins[loop] = 0;
+  return mlirLogicalResultSuccess();
+}
+
+MlirLogicalResult shardEmitGenericLoops(ShardBuffers *buffers, MlirOperation op) {
+  Parts parts = {{0}, {0}, {0}};
+  return emitParts(buffers, op, 0, &parts);
 }
 
 MlirLogicalResult shardEmitCopyLoops(ShardBuffers *buffers, MlirOperation before, MlirValue source,

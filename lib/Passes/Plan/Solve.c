@@ -239,7 +239,8 @@ static bool splittable(const Solver *s, int32_t function, int32_t op, ShardState
   return f->size % ranks == 0 || s->uneven[f->klass];
 }
 
-/// What ranks tell each other when an op is split along a dimension that it runs along in order.
+/// What ranks tell each other when an op is split along a dimension that it runs along in order, or
+/// reads in turned order.
 static void addExchangeCost(const Solver *s, const ShardOpRule *rule, ShardState choice,
                             ShardCost *cost) {
   if (choice < 0)
@@ -250,9 +251,10 @@ static void addExchangeCost(const Solver *s, const ShardOpRule *rule, ShardState
     cost->count += bytes != 0;
     return;
   }
-  if (!choiceFactor(rule, choice)->exchange)
+  int64_t sent = shardFactorSent(choiceFactor(rule, choice), s->problem->size);
+  if (!sent)
     return;
-  cost->bytes += (s->problem->size - 1) * choiceFactor(rule, choice)->exchange;
+  cost->bytes += sent;
   ++cost->count;
 }
 

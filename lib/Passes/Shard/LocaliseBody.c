@@ -3,6 +3,8 @@
 // uneven split leave a reduction as it was and cannot trap.
 //===----------------------------------------------------------------------===//
 
+#include "../Analysis/Roll.h"
+
 #include "Localiser.h"
 #include "Mask.h"
 #include "Radix.h"
@@ -155,6 +157,9 @@ static int64_t dimensionUnit(const MapRewrite *rewrite, int64_t unit) {
 
 // Local form of a result of an indexing map that is no plain loop: `d1 floordiv 4`, `d0 * 16 + d1`.
 static MlirAffineExpr rewriteExpr(MapRewrite *rewrite, MlirAffineExpr expr) {
+  ShardRoll roll; // along a whole dimension: a split one was turned
+  if (shardRollRead(expr, &roll))
+    return expr;
   if (!mlirAffineExprIsABinary(expr))
     return expr;
   MlirAffineExpr left = mlirAffineBinaryOpExprGetLHS(expr);
@@ -244,6 +249,7 @@ MlirLogicalResult shardLocaliseLinalg(ShardLocaliser *l, MlirOperation op) {
   if (mlirOperationGetNumRegions(op) == 0)
     return mlirLogicalResultSuccess();
   ShardPlace outside = {.block = l->build->block, .location = mlirOperationGetLocation(op)};
+  shardLocaliseRolls(l);
   if (mlirLogicalResultIsFailure(localiseMaps(l)))
     return mlirLogicalResultFailure();
   IndexList indices = {.arena = l->build->spmd->arena};

@@ -46,4 +46,8 @@ MlirValue shardLocaliseWindows(ShardLocaliser *l);
 bool shardLocaliserHasSequence(const ShardLocaliser *l);
 void shardLocaliseSequence(ShardLocaliser *l, MlirValue *values);
 
+/// LocaliseRoll.c: operands that l->copy reads in turned order along a split dimension are turned
+/// among the ranks, and read as they lie.
+void shardLocaliseRolls(ShardLocaliser *l);
+
 #endif // SHARD_SHARD_LOCALISER_H
