@@ -488,6 +488,8 @@ int shardOptDrive(const ShardOptOptions *options, ShardInputFile *input) {
     mlirContextEnableMultithreading(driver.context, false);
   mlirContextAttachDiagnosticHandler(driver.context, printDiagnostic, &driver, NULL);
   shardContextPrepare(driver.context);
+  if (options->rules) // the file says what ops there are beside MLIR's
+    mlirContextSetAllowUnregisteredDialects(driver.context, true);
   bool ok = run(&driver);
   if (!ok && !driver.failed) // a failure that nobody explained is a fault of ours, but not silent
     fail(&driver, "internal error: a step failed without saying why");

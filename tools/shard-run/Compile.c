@@ -113,12 +113,12 @@ static bool isSharedObject(const char *path) {
 static void rejectCompileOptions(const Options *options, const char *state) {
   const char *name = options->autoShard     ? "auto-shard"
                      : options->annotations ? "annotations"
-                     : options->rules       ? "rules"
                      : options->results     ? "results"
                      : options->original    ? NULL
                      : options->function    ? "function"
                      : options->args        ? "args"
                      : options->nDims       ? "dim"
+                     : options->rules       ? "rules"
                      : options->mcpu        ? "mcpu"
                                             : NULL;
   if (name)
@@ -129,6 +129,8 @@ void compilerCreate(const Options *options, Compiler *out) {
   *out = (Compiler){.options = options};
   out->context = mlirContextCreate();
   shardContextPrepare(out->context);
+  if (options->rules) // the file says what ops there are beside MLIR's
+    mlirContextSetAllowUnregisteredDialects(out->context, true);
   mlirContextAttachDiagnosticHandler(out->context, handleDiagnostic, &out->messages, NULL);
   for (size_t i = 0; i < options->nDims; ++i) {
     char *joined;

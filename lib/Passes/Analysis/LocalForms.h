@@ -20,6 +20,7 @@ MlirLogicalResult shardLocaliseExpand(ShardLocaliser *l, MlirOperation op);
 MlirLogicalResult shardLocaliseExtractSlice(ShardLocaliser *l, MlirOperation op);
 MlirLogicalResult shardLocaliseInsertSlice(ShardLocaliser *l, MlirOperation op);
 MlirLogicalResult shardLocalisePad(ShardLocaliser *l, MlirOperation op);
+MlirLogicalResult shardLocaliseOwn(ShardLocaliser *l, MlirOperation op);
 MlirLogicalResult shardLocaliseLoop(ShardLocaliser *l, MlirOperation op);
 
 #endif // SHARD_ANALYSIS_LOCALFORMS_H

@@ -149,6 +149,14 @@ static const ShardOpEntry elementwiseEntry = {"arith.* and math.* on tensors", E
                                               SHARD_OP_COMPUTE, describeElementwise,
                                               shardLocaliseElementwise};
 
+// Ops that a file of rules describes.
+static const ShardOpEntry ownEntry = {"ops of your own", "as their rule in --rules says",
+                                      SHARD_OP_COMPUTE, shardRuleDescribeOwn, shardLocaliseOwn};
+
+const ShardOpEntry *shardOpEntryOf(MlirOperation op) {
+  return shardRuleIsOwn(op) ? &ownEntry : shardOpEntryFind(shardOpGetName(op));
+}
+
 intptr_t shardOpEntryCount(void) { return (intptr_t)(sizeof(opTable) / sizeof(opTable[0])) + 1; }
 
 static const ShardOpEntry *entryAt(intptr_t index) {
@@ -173,8 +181,8 @@ const ShardOpEntry *shardOpEntryFind(MlirStringRef name) {
 // Describing ops
 //===----------------------------------------------------------------------===//
 
-static int32_t addLoop(ShardRuleBuilder *b, ShardOpShape *shape, int64_t size, bool whole,
-                       bool real) {
+int32_t shardRuleAddLoop(ShardRuleBuilder *b, ShardOpShape *shape, int64_t size, bool whole,
+                         bool real) {
   assert(shape->nLoops < SHARD_MAX_LOOPS);
   shape->loops[shape->nLoops] =
       (ShardLoop){.size = size, .node = shardNodeCreate(b, size), .whole = whole, .real = real};
@@ -374,7 +382,7 @@ static void describeLinalg(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *
     return;
   }
   for (intptr_t l = 0; l < nLoops; ++l)
-    addLoop(b, shape, 1, false, true);
+    shardRuleAddLoop(b, shape, 1, false, true);
   for (intptr_t i = 0; i < nMaps; ++i) {
     MlirValue operand = mlirOperationGetOperand(op, i);
     if (!isTensor(operand))
@@ -417,7 +425,7 @@ static void describeElementwise(ShardRuleBuilder *b, MlirOperation op, ShardOpSh
     return;
   MlirValue result = shape->results[0].value;
   for (intptr_t d = 0; d < rankOf(result); ++d)
-    addLoop(b, shape, sizeOf(result, d), false, false);
+    shardRuleAddLoop(b, shape, sizeOf(result, d), false, false);
   for (int32_t i = 0; i < shape->nOperands + shape->nResults; ++i) {
     ShardPortShape *port =
         i < shape->nOperands ? &shape->operands[i] : &shape->results[i - shape->nOperands];
@@ -452,7 +460,7 @@ static void describeReshape(ShardRuleBuilder *b, MlirOperation op, ShardOpShape 
     int32_t loops[SHARD_MAX_LOOPS], n = 0;
     intptr_t count = mlirArrayAttrGetNumElements(mlirArrayAttrGetElement(groups, g));
     for (intptr_t k = 0; k < count; ++k, ++fineDim) {
-      loops[n] = addLoop(b, shape, sizeOf(fine->value, fineDim), false, false);
+      loops[n] = shardRuleAddLoop(b, shape, sizeOf(fine->value, fineDim), false, false);
       fine->dims[fineDim] = dimLoop(b, loops[n++]);
     }
     coarse->dims[g] = dimProduct(b, n, loops);
@@ -477,7 +485,7 @@ static ShardDimExpr windowDim(ShardRuleBuilder *b, ShardOpShape *shape, int64_t 
   if (size == full && offset == 0 && stride == 1)
     return dimLoop(b, loop);
   if (stride == 1 && size > 1 && offset >= 0 && offset % size == 0 && full % size == 0) {
-    int32_t loops[2] = {addLoop(b, shape, full / size, wholeTiles, false), loop};
+    int32_t loops[2] = {shardRuleAddLoop(b, shape, full / size, wholeTiles, false), loop};
     return dimProduct(b, 2, loops);
   }
   return dimWhole();
@@ -528,7 +536,7 @@ static void describeExtractSlice(ShardRuleBuilder *b, MlirOperation op, ShardOpS
   for (intptr_t d = 0; d < rank; ++d) {
     if (reduced[d] < 0)
       continue;
-    int32_t loop = addLoop(b, shape, sizes[d], false, false);
+    int32_t loop = shardRuleAddLoop(b, shape, sizes[d], false, false);
     bool cut = sizes[d] != sizeOf(source->value, d);
     ShardDimExpr window =
         cut && isCutOtherwise(source->value, d, sizes[d])
@@ -554,13 +562,13 @@ static void describeInsertSlice(ShardRuleBuilder *b, MlirOperation op, ShardOpSh
     return;
   for (intptr_t d = 0; d < rank; ++d) {
     int64_t full = sizeOf(result->value, d);
-    int32_t loop = addLoop(b, shape, sizes[d], false, false);
+    int32_t loop = shardRuleAddLoop(b, shape, sizes[d], false, false);
     ShardDimExpr window =
         windowDim(b, shape, full, offsets[d], sizes[d], strides[d], loop, false);
     if (window.kind != SHARD_DIM_WHOLE && reduced[d] >= 0)
       source->dims[reduced[d]] = dimLoop(b, loop);
     else if (window.kind == SHARD_DIM_WHOLE && strides[d] == 1) // the owner writes
-      window = dimLoop(b, addLoop(b, shape, full, false, false));
+      window = dimLoop(b, shardRuleAddLoop(b, shape, full, false, false));
     dest->dims[d] = result->dims[d] = window;
   }
 }
@@ -575,7 +583,7 @@ static void describePad(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *sha
   for (intptr_t d = 0; d < rank; ++d)
     if (low[d] == 0 && high[d] == 0)
       source->dims[d] = result->dims[d] =
-          dimLoop(b, addLoop(b, shape, sizeOf(result->value, d), false, false));
+          dimLoop(b, shardRuleAddLoop(b, shape, sizeOf(result->value, d), false, false));
 }
 
 static void describeConcat(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape) {
@@ -589,11 +597,11 @@ static void describeConcat(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *
   for (intptr_t d = 0; d < rankOf(result->value); ++d) {
     if (d == dim && !equal)
       continue;
-    int32_t loop = addLoop(b, shape, sizeOf(shape->operands[0].value, d), false, false);
+    int32_t loop = shardRuleAddLoop(b, shape, sizeOf(shape->operands[0].value, d), false, false);
     for (int32_t i = 0; i < shape->nOperands; ++i)
       shape->operands[i].dims[d] = dimLoop(b, loop);
     if (d == dim && shape->nOperands > 1) {
-      int32_t loops[2] = {addLoop(b, shape, shape->nOperands, true, false), loop};
+      int32_t loops[2] = {shardRuleAddLoop(b, shape, shape->nOperands, true, false), loop};
       result->dims[d] = dimProduct(b, 2, loops);
     } else {
       result->dims[d] = dimLoop(b, loop);

@@ -210,6 +210,8 @@ static void analyseOp(ShardRuleBuilder *b, const ShardOpShape *shape, ShardOpRul
     return;
   if (isLinalgBody(op)) {
     shardRuleAnalyseBody(b, shape, rule);
+  } else if (shardRuleIsOwn(op)) {
+    shardRuleAnalyseOwn(b, rule);
   } else {
     for (int32_t f = 0; f < rule->nFactors; ++f)
       if (rule->factors[f].kind == SHARD_FACTOR_REDUCTION)
@@ -443,7 +445,7 @@ static bool hasTensors(MlirOperation op) {
 }
 
 bool shardOpHasNoRule(MlirOperation op) {
-  return hasTensors(op) && !shardOpEntryFind(shardOpGetName(op));
+  return hasTensors(op) && !shardOpEntryOf(op);
 }
 
 static void tiePorts(ShardRuleBuilder *b, const ShardOpShape *shape) {
@@ -524,7 +526,7 @@ static MlirLogicalResult collectFunction(ShardRuleBuilder *b, int32_t index,
     }
     ShardOpShape *shape = &(*shapes)[number];
     ShardOpRule *rule = &info->ops[number];
-    shape->entry = shardOpEntryFind(shardOpGetName(op));
+    shape->entry = shardOpEntryOf(op);
     rule->op = op;
     rule->callee = -1;
     rule->form = shape->entry ? shape->entry->form : SHARD_OP_WHOLE;

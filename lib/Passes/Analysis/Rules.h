@@ -181,6 +181,7 @@ bool shardSliceMatchDims(MlirType reduced, intptr_t rank, const int64_t *sizes, 
 /// The row of the table for an op name, or null. For docs and for import ("is it known?").
 typedef struct ShardOpEntry ShardOpEntry;
 const ShardOpEntry *shardOpEntryFind(MlirStringRef name);
+const ShardOpEntry *shardOpEntryOf(MlirOperation op); // a rule of the user's own counts too
 intptr_t shardOpEntryCount(void);
 ShardLocalise shardOpEntryLocalise(const ShardOpEntry *entry); // null: new result types are all
 const char *shardOpEntryName(intptr_t index);

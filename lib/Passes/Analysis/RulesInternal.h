@@ -103,6 +103,14 @@ ShardPortShape *shardRuleAddPort(ShardRuleBuilder *b, ShardOpShape *shape, bool 
                                  MlirValue value, int32_t operandIndex, MlirOperation user);
 void shardRuleAddAllPorts(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape);
 
+int32_t shardRuleAddLoop(ShardRuleBuilder *b, ShardOpShape *shape, int64_t size, bool whole,
+                         bool real);
+
+/// OwnRules.c: ops that a file of rules describes.
+bool shardRuleIsOwn(MlirOperation op);
+void shardRuleDescribeOwn(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape);
+void shardRuleAnalyseOwn(ShardRuleBuilder *b, ShardOpRule *rule);
+
 /// Loops.c.
 bool shardRuleIsLoop(MlirOperation op);
 void shardRuleDescribeLoop(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape);

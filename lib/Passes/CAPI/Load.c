@@ -1,4 +1,5 @@
 //===- Load.c - Contexts, inputs, messages ------------------------*- C -*-===//
+#define _GNU_SOURCE // memmem
 #include "../../../tools/common/InputFile.h"
 #include "../Core/Arena.h"
 #include "../Core/Diagnostics.h"
@@ -157,7 +158,8 @@ MlirModule shardModuleParse(MlirContext context, MlirStringRef text, const char 
   }
   ParseState state = {.text = text, .arena = shardArenaCreate()};
   MlirModule module = parseOnce(context, nameRef, &state);
-  if (mlirModuleIsNull(module) && state.isTmTensor) {
+  bool own = memmem(text.data, text.length, "spmd.rule", strlen("spmd.rule")) != NULL;
+  if (mlirModuleIsNull(module) && (state.isTmTensor || own)) {
     // MLIR does not know the dialect, but import does; it refuses what other ops there may be.
     mlirContextSetAllowUnregisteredDialects(context, true);
     state = (ParseState){.text = text, .arena = state.arena};

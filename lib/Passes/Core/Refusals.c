@@ -3,6 +3,8 @@
 
 // clang-format off: a message a line
 static const ShardMessage messages[] = {
+    {"a reduced dimension of '…' does not divide, and its rule says nothing of padding; expected 'pad NUMBER' in the rule", "padding would enter the reduction", "`pad NUMBER` in the rule, or an even split"},
+    {"'…' has no lowering: its rule names no body", "nothing says what the op computes", "a rule that names a function, `my.op @function : ...`"},
     {"a value cannot be brought to where it is wanted: …", "the reshard engine has no chain of steps between the two placements, as the message says", "an annotation that asks for another placement"},
     {"what the loop carries has two placements: expected one for an argument of its body and what the body hands back", "a loop's buffers are the same at every step", "annotations that agree"},
     {"'…' is an op of dialect '…', which is not supported; …", "models are made of func, linalg, tensor, arith, math, tosa, scf and cf.assert", "what the message advises for the dialect"},
@@ -165,6 +167,10 @@ static const ShardMessage messages[] = {
     {"… …: 'spmd.global' and 'spmd.sharding' do not give its local shape", 0, 0},
     {"…: …", 0, 0},
     {"internal error: a loop's body does not take what it carries", 0, 0},
+    {"the rule of '…' names the body '@…'; expected a function with a body and as many arguments as the op has operands", 0, 0},
+    {"'…' does not fit its rule: …", 0, 0},
+    {"rule: …", 0, 0},
+    {"the body of '…' has other operands or results than the op", 0, 0},
 };
 // clang-format on
 

@@ -37,8 +37,10 @@ static MlirLogicalResult refuse(MlirOperation op, MlirStringRef name, MlirString
 }
 
 static MlirLogicalResult checkOpName(void *user, MlirOperation op) {
-  (void)user;
+  const ShardImport *import = user;
   MlirStringRef name = shardOpGetName(op), dialect = shardDialectOfOp(name);
+  if (shardImportHasRule(import, name))
+    return mlirLogicalResultSuccess();
   if (!isOneOf(dialect, dialects, COUNT(dialects)))
     return isOneOf(name, singleOps, COUNT(singleOps)) || shardImportKnowsTmTensor(op)
                ? mlirLogicalResultSuccess()
@@ -64,7 +66,8 @@ static MlirLogicalResult checkCall(void *user, MlirOperation op) {
 MlirLogicalResult shardImportCheckOps(const ShardImport *import) {
   for (intptr_t i = 0; i < import->nFunctions; ++i)
     if (!mlirBlockIsNull(shardFuncGetBody(import->functions[i])) &&
-        mlirLogicalResultIsFailure(shardWalk(import->functions[i], NULL, checkOpName, NULL)))
+        mlirLogicalResultIsFailure(
+            shardWalk(import->functions[i], NULL, checkOpName, (void *)import)))
       return mlirLogicalResultFailure();
   intptr_t nOps;
   MlirOperation *ops = shardBlockOps(shardOpBody(import->module), import->arena, &nOps);

@@ -237,8 +237,11 @@ static MlirLogicalResult checkRules(const ShardImport *import, bool refuse) {
 static MlirLogicalResult runImport(ShardPassRun *run) {
   const ImportOptions *options = run->options;
   ShardImport import = {.context = run->context, .module = run->op, .arena = run->arena};
-  if (mlirLogicalResultIsFailure(shardImportFindFunctions(&import, options->function)) ||
+  if (mlirLogicalResultIsFailure(shardImportReadRules(&import, options->rules)) ||
+      mlirLogicalResultIsFailure(shardImportFindFunctions(&import, options->function)) ||
       mlirLogicalResultIsFailure(shardImportCheckOps(&import)))
+    return mlirLogicalResultFailure();
+  if (mlirLogicalResultIsFailure(shardImportApplyRules(&import)))
     return mlirLogicalResultFailure();
   eraseUnreachable(&import);
   if (mlirLogicalResultIsFailure(shardImportSetDims(&import, options->dims)) ||

@@ -19,6 +19,7 @@ typedef struct ShardImport {
   intptr_t nFunctions;
   MlirOperation *functions;
   MlirOperation *calleesFirst; // the same, each before its callers
+  struct ShardOwnRules *ownRules;
 } ShardImport;
 
 /// CheckInput.c: refuses ops, types and shapes that the compiler does not take, with one error.
@@ -26,6 +27,13 @@ MlirLogicalResult shardImportCheckOps(const ShardImport *import);
 MlirLogicalResult shardImportCheckTypes(const ShardImport *import);
 /// Whether any op of the TOSA dialect is there.
 bool shardImportHasTosa(const ShardImport *import);
+
+/// OwnRules.c: reads a file of rules ("": none); whether it has one for an op; puts them on the
+/// ops.
+typedef struct ShardOwnRules ShardOwnRules;
+MlirLogicalResult shardImportReadRules(ShardImport *import, const char *path);
+bool shardImportHasRule(const ShardImport *import, MlirStringRef name);
+MlirLogicalResult shardImportApplyRules(const ShardImport *import);
 
 /// SetDims.c: "ARG:D=N,..." gives extents to dynamic dimensions of the entry's arguments.
 MlirLogicalResult shardImportSetDims(const ShardImport *import, const char *dims);

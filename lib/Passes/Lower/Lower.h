@@ -108,6 +108,8 @@ bool shardMemrefGetStrides(MlirType type, int64_t *outStrides);
 /// LLVM array type of a static shaped type.
 MlirType shardLLVMArrayOf(MlirType shaped, MlirType element);
 
+/// OwnOps.c: ops that a file of rules describes become their bodies. Whether there were any.
+MlirLogicalResult shardLowerOwnOps(ShardLowering *lowering, bool *outAny);
 MlirLogicalResult shardProgramInfoCollect(ShardLowering *lowering);
 MlirLogicalResult shardLowerToDestinations(ShardLowering *lowering);
 MlirLogicalResult shardPrepareContractions(ShardLowering *lowering);

@@ -97,6 +97,10 @@ static MlirLogicalResult runLowerCpu(ShardPassRun *run) {
 #define STEP(call)                                                                                 \
   if (mlirLogicalResultIsFailure(call))                                                            \
   return failure
+  bool own;
+  STEP(shardLowerOwnOps(&lowering, &own));
+  if (own)
+    STEP(runPipeline(&lowering, "func.func(canonicalize,cse)"));
   STEP(shardProgramInfoCollect(&lowering));
   STEP(shardWalk(lowering.module, NULL, dropOrigins, NULL));
   STEP(runPipeline(&lowering, "func.func(convert-elementwise-to-linalg)"));

@@ -98,7 +98,7 @@ static MlirLogicalResult localiseForm(ShardLocaliser *l) {
                      shardShardingLocalType(&spmd->mesh, info->type, info->nAtoms, info->atoms,
                                             plan->results[r]));
   }
-  ShardLocalise localise = shardOpEntryLocalise(shardOpEntryFind(shardOpGetName(l->source)));
+  ShardLocalise localise = shardOpEntryLocalise(shardOpEntryOf(l->source));
   return localise ? localise(l, l->source) : mlirLogicalResultSuccess();
 }
 
