@@ -737,6 +737,7 @@ int main(int argc, char **argv) {
     Count count = {.module = parseFile(context, argv[2])};
     countModule(&count, NULL);
     printSent(&count);
+    printf("flops: %.0f\n", count.flops + count.leftOut);
     mlirModuleDestroy(count.module);
   } else if (argc == 4 && strcmp(argv[1], "parameters") == 0) {
     ShardArgsJson *args = readArgs(argv[2]);

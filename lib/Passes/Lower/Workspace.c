@@ -10,6 +10,8 @@
 
 #include "Lower.h"
 
+#include "../Core/Mutant.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -191,7 +193,8 @@ static int64_t place(Plan *plan) {
     Buffer *buffer = &plan->buffers[i];
     size_t n = 0;
     for (size_t k = 0; k < i; ++k)
-      if (plan->buffers[k].first <= buffer->last && buffer->first <= plan->buffers[k].last)
+      if (SHARD_MUTANT("waste-no-reuse") ||
+          (plan->buffers[k].first <= buffer->last && buffer->first <= plan->buffers[k].last))
         overlapping[n++] = &plan->buffers[k];
     if (n)
       qsort(overlapping, n, sizeof(*overlapping), compareOffset);

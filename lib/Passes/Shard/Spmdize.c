@@ -8,6 +8,8 @@
 
 #include "../Analysis/Upstream.h"
 
+#include "../Core/Mutant.h"
+
 #include "mlir-c/BuiltinAttributes.h"
 #include "mlir-c/BuiltinTypes.h"
 
@@ -440,6 +442,9 @@ static MlirLogicalResult runSpmdize(ShardPassRun *run) {
     mlirOperationDestroy(spmd.rules->functions[f].func);
   eraseUnreachable(&spmd, nStages, entries);
   shardSitesWrite(&spmd, nStages, entries);
+#ifdef SHARD_MUTANTS
+  shardMutantApply(run->op);
+#endif
   return mlirLogicalResultSuccess();
 }
 

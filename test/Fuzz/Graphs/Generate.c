@@ -230,7 +230,7 @@ static void chooseSetting(Program *p, bool allowUneven) {
     snprintf(p->degrees + n, sizeof p->degrees - n, "%s%s%d", i ? "," : "", mesh->names[i],
              mesh->sizes[i]);
   }
-  p->exact = !drawChance(d, 35);
+  p->exact = !drawChance(d, 30);
   static const Element exactElements[] = {F32, F32, F32, F64, BF16, F16};
   p->element = p->exact ? exactElements[draw(d, 6)] : F64;
   p->cap = !p->exact           ? 1e6
