@@ -56,13 +56,19 @@ void shardPartitionUnits(int32_t nUnits, const int64_t *costs, int32_t nStages, 
 /// rows of weights that are gathered for a contraction? That is what expert parallelism splits.
 bool shardModelCountsExperts(const ShardModel *model, int32_t klass);
 
+/// A weight that cannot be cut along a class after all.
+typedef struct ShardBarredWeight {
+  int32_t argument, klass;
+  const struct ShardBarredWeight *next;
+} ShardBarredWeight;
+
 /// How the weights' axis is cut: class c is split over sub-axes [begin[c], end[c]) of nSubAxes.
 typedef struct ShardTensorPlan {
   int32_t nSubAxes;
   int64_t sizes[SHARD_MAX_AXES];
-  int8_t *begin, *end; // [classes]; begin == end: whole
-  uint8_t *barred;     // [arguments x classes] weights that cannot be cut along a class after all
-  bool uneven;         // some class, vocabularies aside, does not divide by its sub-axes
+  int8_t *begin, *end;             // [classes]; begin == end: whole
+  const ShardBarredWeight *barred; // the newest first; shared between plans
+  bool uneven; // some class, vocabularies aside, does not divide by its sub-axes
 } ShardTensorPlan;
 /// The atom of an argument that the plan splits over a sub-axis; -1 if none.
 int32_t shardTensorPlanAtom(const ShardModel *model, const ShardTensorPlan *plan, int32_t argument,

@@ -105,6 +105,13 @@ static void checkEdge(void *user, const ShardEdge *edge) {
     ++check->entryReductions;
 }
 
+static bool isBarred(const ShardTensorPlan *plan, int32_t argument, int32_t klass) {
+  for (const ShardBarredWeight *weight = plan->barred; weight; weight = weight->next)
+    if (weight->argument == argument && weight->klass == klass)
+      return true;
+  return false;
+}
+
 int32_t shardTensorPlanAtom(const ShardModel *model, const ShardTensorPlan *plan, int32_t argument,
                             int32_t subAxis) {
   const ShardFunctionInfo *info = &model->rules->functions[model->entry];
@@ -113,8 +120,7 @@ int32_t shardTensorPlanAtom(const ShardModel *model, const ShardTensorPlan *plan
   const ShardValueInfo *value = &model->rules->values[info->arguments[argument]];
   for (int32_t i = 0; i < value->nAtoms; ++i) {
     int32_t c = value->atoms[i].klass;
-    if (plan->begin[c] <= subAxis && subAxis < plan->end[c] &&
-        !plan->barred[argument * model->rules->nClasses + c])
+    if (plan->begin[c] <= subAxis && subAxis < plan->end[c] && !isBarred(plan, argument, c))
       return i;
   }
   return -1;
@@ -309,10 +315,13 @@ static ShardTensorPlan *copyPlan(const Search *s, const ShardTensorPlan *plan) {
   copy->end = SHARD_ARENA_ARRAY(s->arena, int8_t, n);
   memcpy(copy->begin, plan->begin, n);
   memcpy(copy->end, plan->end, n);
-  size_t barred = n * (size_t)(s->model->nArguments ? s->model->nArguments : 1);
-  copy->barred = SHARD_ARENA_ARRAY(s->arena, uint8_t, barred);
-  memcpy(copy->barred, plan->barred, barred);
   return copy;
+}
+
+static void bar(Search *s, ShardTensorPlan *plan, int32_t argument, int32_t klass) {
+  ShardBarredWeight *weight = SHARD_ARENA_NEW(s->arena, ShardBarredWeight);
+  *weight = (ShardBarredWeight){argument, klass, plan->barred};
+  plan->barred = weight;
 }
 
 /// Evaluates a trial that adds class `klass`. A weight that would have to be gathered for it (a
@@ -323,7 +332,7 @@ static bool tryPlan(Search *s, ShardTensorPlan *trial, int32_t klass, Evaluation
   bool any = false;
   for (int32_t a = 0; a < s->model->nArguments; ++a)
     if (out->gathered[a])
-      trial->barred[a * s->model->rules->nClasses + klass] = 1, any = true;
+      bar(s, trial, a, klass), any = true;
   return any && evaluatePlan(s, trial, out);
 }
 
@@ -433,29 +442,23 @@ bool shardModelCountsExperts(const ShardModel *model, int32_t klass) {
   return false;
 }
 
-/// Weights that only the entry's own ops use belong to embedding and head.
-static bool usedInLayer(const ShardModel *model, int32_t argument) {
-  const ShardFunctionInfo *info = &model->rules->functions[model->entry];
-  bool flat = true;
-  for (int32_t f = 0; f < model->rules->nFunctions; ++f)
-    flat &= f == model->entry;
-  if (flat)
-    return true;
-  // Through the ops that move weights (transposes) to a call.
-  uint8_t *reached = SHARD_ARENA_ARRAY(model->arena, uint8_t, model->rules->nValues + 1);
-  reached[info->arguments[argument]] = 1;
-  for (int32_t o = 0; o < info->nOps; ++o) {
+/// Values of the entry that reach a call through ops that move weights; null when there is no
+/// layer. Weights that only the entry's own ops use belong to embedding and head.
+static uint8_t *findLayerValues(const ShardModel *model, ShardArena *arena) {
+  const ShardRules *rules = model->rules;
+  if (rules->nFunctions == 1)
+    return NULL;
+  uint8_t *reaches = SHARD_ARENA_ARRAY(arena, uint8_t, rules->nValues + 1);
+  const ShardFunctionInfo *info = &rules->functions[model->entry];
+  for (int32_t o = info->nOps - 1; o >= 0; --o) {
     const ShardOpRule *rule = &info->ops[o];
-    for (int32_t p = 0; p < rule->nOperands; ++p) {
-      if (!reached[rule->operands[p].value])
-        continue;
-      if (rule->form == SHARD_OP_CALL || rule->form == SHARD_OP_LOOP)
-        return true;
-      for (int32_t r = 0; r < rule->nResults; ++r)
-        reached[rule->results[r].value] |= model->weight[rule->results[r].value];
-    }
+    bool wanted = rule->form == SHARD_OP_CALL;
+    for (int32_t r = 0; r < rule->nResults; ++r)
+      wanted |= reaches[rule->results[r].value] && model->weight[rule->results[r].value];
+    for (int32_t p = 0; wanted && p < rule->nOperands; ++p)
+      reaches[rule->operands[p].value] = 1;
   }
-  return false;
+  return reaches;
 }
 
 typedef struct Candidate {
@@ -629,8 +632,6 @@ ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardA
   s.plan->nSubAxes = 1, s.plan->sizes[0] = degree;
   s.plan->begin = SHARD_ARENA_ARRAY(arena, int8_t, nClasses);
   s.plan->end = SHARD_ARENA_ARRAY(arena, int8_t, nClasses);
-  s.plan->barred = SHARD_ARENA_ARRAY(arena, uint8_t,
-                                     nClasses *(size_t)(info->nArguments ? info->nArguments : 1));
   s.used = SHARD_ARENA_ARRAY(arena, int64_t *, rules->nFunctions);
   for (int32_t f = 0; f < rules->nFunctions; ++f) {
     int32_t total;
@@ -642,6 +643,7 @@ ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardA
     return s.plan;
 
   // Candidates, by bytes saved, then by first appearance among the arguments.
+  const uint8_t *layerValues = findLayerValues(model, arena);
   Candidate *candidates = SHARD_ARENA_ARRAY(arena, Candidate, nClasses);
   int32_t n = 0;
   bool *seen = SHARD_ARENA_ARRAY(arena, bool, nClasses);
@@ -649,7 +651,7 @@ ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardA
     for (int32_t a = 0; a < info->nArguments; ++a) {
       if (info->arguments[a] < 0 || strcmp(model->roles[a], "weight") != 0)
         continue;
-      bool inLayer = usedInLayer(model, a);
+      bool inLayer = !layerValues || layerValues[info->arguments[a]];
       const ShardValueInfo *value = &rules->values[info->arguments[a]];
       for (int32_t i = 0; i < value->nAtoms; ++i) {
         int32_t c = value->atoms[i].klass;
