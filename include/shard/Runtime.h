@@ -64,7 +64,7 @@ typedef enum ShardRtKind {
 
 typedef int32_t ShardRtSite; // number of the collective in the program; -1 when not from a program
 
-typedef struct ShardRtWorld ShardRtWorld; // all ranks of one process. Thread-safe.
+typedef struct ShardRtWorld ShardRtWorld; // all ranks of one program. Thread-safe.
 typedef struct ShardRtComm ShardRtComm;   // one rank's end. Thread-compatible.
 typedef struct ShardRtContext
     ShardRtContext; // what generated code sees of its rank. Thread-compatible.
@@ -88,6 +88,7 @@ typedef struct ShardRtWorldOptions {
   const char *backend; // NULL: "local"
   int64_t timeoutNs;   // longest wait for another rank before SHARD_RT_TIMED_OUT; 0: no limit.
                        // Ranks that all wait for each other are found at once, with or without it.
+  bool isolated;       // ranks are forked processes, not threads (shardRtWorldRunRanks)
 } ShardRtWorldOptions;
 
 /// Creates a world of product(axisSizes) ranks; a rank's number is its row-major index in the mesh.
@@ -125,12 +126,22 @@ SHARD_EXPORTED void shardRtWorldAbort(ShardRtWorld *world, const char *message);
 /// received. No rank may be inside a call, and requests from before are void.
 SHARD_EXPORTED void shardRtWorldReset(ShardRtWorld *world);
 
+/// Memory for what ranks write and others read: zero, 64-byte aligned. In a world of isolated ranks
+/// it is shared, at one address in all of them, whoever allocates it; other memory is each rank's
+/// own from the fork on. Collectives take any memory, but only this without a copy. NULL: out of
+/// memory. Yours to shardRtWorldRelease, or gone with the world when that is isolated. Thread-safe.
+SHARD_EXPORTED void *shardRtWorldAllocate(ShardRtWorld *world, size_t bytes);
+SHARD_EXPORTED void shardRtWorldRelease(ShardRtWorld *world, void *memory); // NULL is fine
+
 /// What a rank does. Its return value is a ShardRtStatus; other than SHARD_RT_OK stops the world.
 typedef int (*ShardRtRankBody)(ShardRtContext *context, void *userData);
 
-/// Runs `body` once per rank, each on a thread of its own, and waits for all of them. A rank whose
-/// body returns while others wait for it is a failure that names both. Returns the status of the
-/// first failure; its text is shardRtWorldGetError. Not to be called by two threads at once.
+/// Runs `body` once per rank, each on a thread of its own, or in a process forked for it when the
+/// world is isolated, and waits for all of them. A rank whose body returns while others wait for it
+/// is a failure that names both; a process that is killed is one that names the signal. Of what an
+/// isolated rank writes the caller sees the memory of shardRtWorldAllocate, `bytes` and the
+/// failure. Returns the status of the first failure; its text is shardRtWorldGetError. Not to be
+/// called by two threads at once.
 ///   sites   [nSites] names of the program's collectives for messages; borrowed; NULL: none.
 ///   bytes   NULL, or [ranks x SHARD_RT_N_KINDS] receives the bytes that each rank sent, by kind.
 SHARD_EXPORTED ShardRtStatus shardRtWorldRunRanks(ShardRtWorld *world, int32_t nSites,

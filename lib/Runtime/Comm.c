@@ -73,7 +73,7 @@ ShardRtStatus shardRtCommCreate(ShardRtWorld *world, int32_t rank, ShardRtComm *
   if (!world || !outComm || rank < 0 || rank >= world->size)
     return SHARD_RT_INVALID_ARGUMENT;
   ShardRtComm *comm = &world->comms[rank];
-  pthread_mutex_lock(&world->mutex);
+  shardRtLock(&world->mutex);
   bool taken = comm->taken;
   comm->taken = true;
   pthread_mutex_unlock(&world->mutex);
@@ -100,12 +100,12 @@ void shardRtCommDestroy(ShardRtComm *comm) {
     return;
   ShardRtWorld *world = comm->world;
   shardRtCommCancel(comm);
-  free(comm->siteCalls);
+  shardRtRelease(world->arena, comm->siteCalls);
   comm->siteCalls = NULL;
   comm->sites = NULL;
   comm->hasLast = false;
   world->backend->leave(world->state, comm->rank);
-  pthread_mutex_lock(&world->mutex);
+  shardRtLock(&world->mutex);
   comm->taken = false;
   pthread_mutex_unlock(&world->mutex);
 }
@@ -135,11 +135,13 @@ int32_t shardRtCommGetGroupIndex(const ShardRtComm *comm, uint32_t groupMask) {
 }
 
 void shardRtCommSetSites(ShardRtComm *comm, int32_t nSites, const struct ShardProgramSite *sites) {
-  free(comm->siteCalls);
+  ShardRtArena *arena = comm->world->arena;
+  shardRtRelease(arena, comm->siteCalls);
   comm->nSites = sites && nSites > 0 ? nSites : 0;
   comm->sites = comm->nSites ? sites : NULL;
   // Without memory for the counts, messages name no call.
-  comm->siteCalls = comm->nSites ? calloc((size_t)nSites, sizeof(*comm->siteCalls)) : NULL;
+  comm->siteCalls =
+      comm->nSites ? shardRtAllocate(arena, (size_t)nSites * sizeof(*comm->siteCalls)) : NULL;
 }
 
 void shardRtCommBeginStep(ShardRtComm *comm) {
@@ -160,7 +162,8 @@ static ShardRtGroup *getGroup(ShardRtComm *comm, uint32_t mask) {
       return group;
   ShardRtWorld *world = comm->world;
   int32_t n = shardRtCommGetGroupSize(comm, mask);
-  ShardRtGroup *group = calloc(1, sizeof(*group) + (size_t)n * sizeof(group->ranks[0]));
+  ShardRtGroup *group =
+      shardRtAllocate(world->arena, sizeof(*group) + (size_t)n * sizeof(group->ranks[0]));
   if (!group)
     return NULL;
   group->mask = mask;
@@ -180,7 +183,7 @@ static ShardRtGroup *getGroup(ShardRtComm *comm, uint32_t mask) {
     group->ranks[i] = (int32_t)rank;
   }
   if (n > 1 && world->backend->openGroup(world->state, group) != SHARD_RT_OK) {
-    free(group);
+    shardRtRelease(world->arena, group);
     return NULL;
   }
   group->next = comm->groups;

@@ -13,6 +13,42 @@
 
 #define SHARD_RT_MAX_AXES 30
 
+//===----------------------------------------------------------------------===//
+// Shared.c
+//===----------------------------------------------------------------------===//
+
+/// Memory of ranks that are processes: at the same address in all that were forked after its
+/// creation. Thread-safe.
+typedef struct ShardRtArena ShardRtArena;
+ShardRtArena *shardRtArenaCreate(void);        // NULL: no room
+void shardRtArenaDestroy(ShardRtArena *arena); // NULL is fine
+bool shardRtArenaHolds(const ShardRtArena *arena, const void *memory);
+/// 64-byte aligned and zero; from malloc when `arena` is NULL. NULL: out of memory.
+void *shardRtAllocate(ShardRtArena *arena, size_t bytes);
+void shardRtRelease(ShardRtArena *arena, void *memory); // NULL is fine
+
+bool shardRtMutexInit(pthread_mutex_t *mutex, bool isolated);
+/// Also when its owner has died.
+void shardRtLock(pthread_mutex_t *mutex);
+
+/// A mutex, and a place to sleep until what it guards has changed.
+typedef struct ShardRtGate {
+  pthread_mutex_t mutex;
+  atomic_uint epoch;
+  int32_t nWaiting;
+  bool isolated;
+} ShardRtGate;
+bool shardRtGateInit(ShardRtGate *gate, bool isolated);
+void shardRtGateDestroy(ShardRtGate *gate);
+/// With the mutex locked, before and after; may return early. `timeoutNs` below 0: no limit. False:
+/// it has passed.
+bool shardRtGateWait(ShardRtGate *gate, int64_t timeoutNs);
+void shardRtGateBroadcast(ShardRtGate *gate); // with the mutex locked
+
+//===----------------------------------------------------------------------===//
+// What a backend sees
+//===----------------------------------------------------------------------===//
+
 /// A collective with its arguments checked: pointers valid, byte counts fit in size_t.
 typedef struct ShardRtCollective {
   ShardRtKind kind;
@@ -64,6 +100,8 @@ typedef struct ShardRtBackend {
   bool (*cancel)(void *state, int32_t rank, char *text, size_t size);
   /// The world has failed: every wait returns.
   void (*wake)(void *state);
+  /// The rank's process has ended without leaving: nobody waits for what it was doing.
+  void (*lost)(void *state, int32_t rank);
   /// Forgets everything in flight. No rank is inside a call.
   void (*reset)(void *state);
 } ShardRtBackend;
@@ -90,6 +128,7 @@ struct ShardRtWorld {
   const ShardRtBackend *backend;
   void *state;
   int64_t timeoutNs;
+  ShardRtArena *arena;   // ranks are processes; NULL: threads
   pthread_mutex_t mutex; // guards what follows and `taken`
   atomic_int status;     // ShardRtStatus; written once under the mutex, after the text
   int32_t failedRank;

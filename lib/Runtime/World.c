@@ -2,10 +2,14 @@
 #define _GNU_SOURCE
 #include "Runtime.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static const ShardRtBackend *const backends[] = {&shardRtLocalBackend};
 
@@ -18,14 +22,21 @@ ShardRtStatus shardRtFailureFor(ShardRtWorld *world, int32_t rank) {
 
 ShardRtStatus shardRtFail(ShardRtWorld *world, int32_t rank, ShardRtStatus status,
                           const char *format, ...) {
-  pthread_mutex_lock(&world->mutex);
+  shardRtLock(&world->mutex);
   bool first = !shardRtFailed(world);
   if (first) {
     va_list arguments;
     va_start(arguments, format);
-    if (vasprintf(&world->error, format, arguments) < 0)
-      world->error = outOfMemoryText;
+    int length = vsnprintf(NULL, 0, format, arguments);
     va_end(arguments);
+    world->error = length < 0 ? NULL : shardRtAllocate(world->arena, (size_t)length + 1);
+    if (world->error) {
+      va_start(arguments, format);
+      vsnprintf(world->error, (size_t)length + 1, format, arguments);
+      va_end(arguments);
+    } else {
+      world->error = outOfMemoryText;
+    }
     for (char *c = world->error; *c; ++c) // one line, whatever a location holds
       if (*c == '\n' || *c == '\r')
         *c = ' ';
@@ -58,9 +69,16 @@ ShardRtStatus shardRtWorldCreate(int32_t nAxes, const int64_t *axisSizes,
   if (!backend)
     return SHARD_RT_INVALID_ARGUMENT;
 
-  ShardRtWorld *world = calloc(1, sizeof(*world));
-  if (!world)
+  bool isolated = options && options->isolated;
+  ShardRtArena *arena = isolated ? shardRtArenaCreate() : NULL;
+  if (isolated && !arena)
     return SHARD_RT_OUT_OF_MEMORY;
+  ShardRtWorld *world = shardRtAllocate(arena, sizeof(*world));
+  if (!world) {
+    shardRtArenaDestroy(arena);
+    return SHARD_RT_OUT_OF_MEMORY;
+  }
+  world->arena = arena;
   world->nAxes = nAxes;
   world->size = (int32_t)size;
   for (int32_t i = 0; i < nAxes; ++i)
@@ -69,7 +87,7 @@ ShardRtStatus shardRtWorldCreate(int32_t nAxes, const int64_t *axisSizes,
   world->timeoutNs = options ? options->timeoutNs : 0;
   world->failedRank = -1;
   ShardRtStatus status = SHARD_RT_OUT_OF_MEMORY;
-  world->comms = calloc((size_t)size, sizeof(ShardRtComm));
+  world->comms = shardRtAllocate(arena, (size_t)size * sizeof(ShardRtComm));
   if (!world->comms)
     goto freeWorld;
   for (int32_t rank = 0; rank < world->size; ++rank) {
@@ -82,7 +100,7 @@ ShardRtStatus shardRtWorldCreate(int32_t nAxes, const int64_t *axisSizes,
       rest /= axisSizes[axis];
     }
   }
-  if (pthread_mutex_init(&world->mutex, NULL))
+  if (!shardRtMutexInit(&world->mutex, isolated))
     goto freeComms;
   status = backend->open(world, &world->state);
   if (status != SHARD_RT_OK)
@@ -93,30 +111,44 @@ ShardRtStatus shardRtWorldCreate(int32_t nAxes, const int64_t *axisSizes,
 destroyMutex:
   pthread_mutex_destroy(&world->mutex);
 freeComms:
-  free(world->comms);
+  shardRtRelease(arena, world->comms);
 freeWorld:
-  free(world);
+  shardRtRelease(arena, world);
+  shardRtArenaDestroy(arena);
   return status;
 }
 
 void shardRtWorldDestroy(ShardRtWorld *world) {
   if (!world)
     return;
+  ShardRtArena *arena = world->arena;
+  if (arena) { // all of it is in there, and may have been left half changed by a killed rank
+    shardRtArenaDestroy(arena);
+    return;
+  }
   world->backend->close(world->state);
   for (int32_t rank = 0; rank < world->size; ++rank) {
     ShardRtComm *comm = &world->comms[rank];
     while (comm->groups) {
       ShardRtGroup *next = comm->groups->next;
-      free(comm->groups);
+      shardRtRelease(NULL, comm->groups);
       comm->groups = next;
     }
-    free(comm->siteCalls);
+    shardRtRelease(NULL, comm->siteCalls);
   }
-  free(world->comms);
+  shardRtRelease(NULL, world->comms);
   if (world->error != outOfMemoryText)
-    free(world->error);
+    shardRtRelease(NULL, world->error);
   pthread_mutex_destroy(&world->mutex);
-  free(world);
+  shardRtRelease(NULL, world);
+}
+
+void *shardRtWorldAllocate(ShardRtWorld *world, size_t bytes) {
+  return shardRtAllocate(world->arena, bytes);
+}
+
+void shardRtWorldRelease(ShardRtWorld *world, void *memory) {
+  shardRtRelease(world->arena, memory);
 }
 
 int32_t shardRtWorldGetSize(const ShardRtWorld *world) { return world->size; }
@@ -139,9 +171,9 @@ void shardRtWorldAbort(ShardRtWorld *world, const char *message) {
 
 void shardRtWorldReset(ShardRtWorld *world) {
   world->backend->reset(world->state);
-  pthread_mutex_lock(&world->mutex);
+  shardRtLock(&world->mutex);
   if (world->error != outOfMemoryText)
-    free(world->error);
+    shardRtRelease(world->arena, world->error);
   world->error = NULL;
   world->failedRank = -1;
   for (int32_t rank = 0; rank < world->size; ++rank) {
@@ -154,19 +186,20 @@ void shardRtWorldReset(ShardRtWorld *world) {
 }
 
 //===----------------------------------------------------------------------===//
-// Threads
+// Running ranks
 //===----------------------------------------------------------------------===//
 
-typedef struct RankThread {
+typedef struct RankRun {
   pthread_t thread;
+  pid_t process;
   ShardRtComm *comm;
   ShardRtRankBody body;
   void *userData;
   int64_t *bytes; // NULL, or [SHARD_RT_N_KINDS]
-} RankThread;
+} RankRun;
 
 static void *runRank(void *argument) {
-  RankThread *self = argument;
+  RankRun *self = argument;
   ShardRtComm *comm = self->comm;
   ShardRtContext *context;
   ShardRtStatus status = shardRtContextCreate(comm, &context);
@@ -186,38 +219,115 @@ static void *runRank(void *argument) {
   return NULL;
 }
 
+/// A process that ended in any other way than runRank's: who waits for it is told.
+static void loseRank(RankRun *run, int status) {
+  ShardRtComm *comm = run->comm;
+  ShardRtWorld *world = comm->world;
+  char last[512];
+  shardRtDescribeLast(comm, last, sizeof(last));
+  if (WIFSIGNALED(status))
+    shardRtFail(world, comm->rank, SHARD_RT_PEER_LOST, "rank %d: killed by signal %d (%s)%s",
+                comm->rank, WTERMSIG(status), strsignal(WTERMSIG(status)), last);
+  else
+    shardRtFail(world, comm->rank, SHARD_RT_PEER_LOST,
+                "rank %d: its process ended with status %d%s", comm->rank, WEXITSTATUS(status),
+                last);
+  world->backend->lost(world->state, comm->rank);
+  comm->taken = false;
+}
+
+/// Waits for the processes in the order in which they end.
+static void waitForProcesses(RankRun *runs, int32_t n) {
+  for (int32_t left = n; left > 0;) {
+    int status;
+    pid_t ended = -1;
+    siginfo_t info;
+    // Only ours: the caller may have children of its own.
+    for (int32_t rank = 0; rank < n && ended < 0; ++rank)
+      if (runs[rank].process && waitpid(runs[rank].process, &status, WNOHANG) > 0) {
+        ended = runs[rank].process;
+        runs[rank].process = 0;
+        --left;
+        if (status != 0)
+          loseRank(&runs[rank], status);
+      }
+    // None yet: until some child, maybe another's, ends; it stays to be waited for.
+    if (ended < 0 && waitid(P_ALL, 0, &info, WEXITED | WNOWAIT) == 0 && info.si_pid) {
+      bool ours = false;
+      for (int32_t rank = 0; rank < n; ++rank)
+        ours |= runs[rank].process == info.si_pid;
+      if (!ours)
+        usleep(1000);
+    }
+  }
+}
+
+static bool startThread(RankRun *run) { return !pthread_create(&run->thread, NULL, runRank, run); }
+
+static bool startProcess(RankRun *run) {
+  pid_t parent = getpid();
+  run->process = fork();
+  if (run->process < 0)
+    run->process = 0;
+  else if (run->process > 0)
+    return true;
+  else if (getpid() != parent) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL); // no rank outlives the run
+    if (getppid() != parent)
+      _exit(1);
+    runRank(run);
+    fflush(NULL);
+    _exit(0);
+  }
+  return false;
+}
+
 ShardRtStatus shardRtWorldRunRanks(ShardRtWorld *world, int32_t nSites,
                                    const struct ShardProgramSite *sites, ShardRtRankBody body,
                                    void *userData, int64_t *bytes) {
   if (shardRtFailed(world))
     return shardRtWorldGetStatus(world);
-  RankThread *threads = calloc((size_t)world->size, sizeof(*threads));
-  if (!threads)
+  bool isolated = world->arena != NULL;
+  size_t n = (size_t)world->size, bytesSize = n * SHARD_RT_N_KINDS * sizeof(*bytes);
+  RankRun *runs = calloc(n, sizeof(*runs));
+  int64_t *sent = bytes ? shardRtAllocate(world->arena, bytesSize) : NULL;
+  if (!runs || (bytes && !sent)) {
+    free(runs);
     return shardRtFail(world, -1, SHARD_RT_OUT_OF_MEMORY, "out of memory for %d ranks",
                        world->size);
-  // All ends are taken before any thread runs: else a fast rank would find its peers gone.
+  }
+  // All ends are taken before any rank runs: else a fast one would find its peers gone.
   int32_t nTaken = 0, nStarted = 0;
   for (; nTaken < world->size; ++nTaken) {
-    ShardRtStatus status = shardRtCommCreate(world, nTaken, &threads[nTaken].comm);
+    RankRun *run = &runs[nTaken];
+    ShardRtStatus status = shardRtCommCreate(world, nTaken, &run->comm);
     if (status != SHARD_RT_OK) {
       shardRtFail(world, -1, status, "rank %d: its end of the world is taken", nTaken);
       break;
     }
-    shardRtCommSetSites(threads[nTaken].comm, nSites, sites);
-    threads[nTaken].body = body;
-    threads[nTaken].userData = userData;
-    threads[nTaken].bytes = bytes ? bytes + (size_t)nTaken * SHARD_RT_N_KINDS : NULL;
+    shardRtCommSetSites(run->comm, nSites, sites);
+    run->body = body;
+    run->userData = userData;
+    run->bytes = sent ? sent + (size_t)nTaken * SHARD_RT_N_KINDS : NULL;
   }
+  if (isolated)
+    fflush(NULL); // what is buffered would be written by every process
   for (; nTaken == world->size && nStarted < world->size; ++nStarted) {
-    if (pthread_create(&threads[nStarted].thread, NULL, runRank, &threads[nStarted])) {
-      shardRtFail(world, -1, SHARD_RT_OUT_OF_MEMORY, "rank %d: cannot start its thread", nStarted);
+    if (!(isolated ? startProcess(&runs[nStarted]) : startThread(&runs[nStarted]))) {
+      shardRtFail(world, -1, SHARD_RT_OUT_OF_MEMORY, "rank %d: cannot start its %s", nStarted,
+                  isolated ? "process" : "thread");
       break;
     }
   }
   for (int32_t rank = nStarted; rank < nTaken; ++rank)
-    shardRtCommDestroy(threads[rank].comm);
-  for (int32_t rank = 0; rank < nStarted; ++rank)
-    pthread_join(threads[rank].thread, NULL);
-  free(threads);
+    shardRtCommDestroy(runs[rank].comm);
+  if (isolated)
+    waitForProcesses(runs, nStarted);
+  for (int32_t rank = 0; rank < nStarted && !isolated; ++rank)
+    pthread_join(runs[rank].thread, NULL);
+  if (bytes)
+    memcpy(bytes, sent, bytesSize);
+  shardRtRelease(world->arena, sent);
+  free(runs);
   return shardRtWorldGetStatus(world);
 }

@@ -774,6 +774,7 @@ int main(int argc, char **argv) {
                                 {2, {2, 2}}, {2, {2, 3}}, {2, {1, 2}}, {3, {2, 2, 2}}, {2, {4, 2}}};
   int nIterations = argc > 1 ? atoi(argv[1]) : 1;
   int64_t smallest = argc > 3 ? atoi(argv[2]) : 1, largest = argc > 3 ? atoi(argv[3]) : 8;
+  ShardRtWorldOptions options = {.isolated = argc > 4 && strcmp(argv[4], "isolated") == 0};
   int nChecks = 0, nFailures = 0;
   for (size_t i = 0; i < sizeof(meshes) / sizeof(meshes[0]); ++i) {
     int64_t nRanks = 1;
@@ -781,22 +782,25 @@ int main(int argc, char **argv) {
       nRanks *= meshes[i].sizes[axis];
     if (nRanks < smallest || nRanks > largest)
       continue;
-    Test test = {.mesh = meshes[i], .nIterations = nIterations};
     ShardRtWorld *world;
-    if (shardRtWorldCreate(test.mesh.nAxes, test.mesh.sizes, NULL, &world) != SHARD_RT_OK) {
+    if (shardRtWorldCreate(meshes[i].nAxes, meshes[i].sizes, &options, &world) != SHARD_RT_OK) {
       printf("FAIL: no world\n");
       return 1;
     }
+    Test *test = shardRtWorldAllocate(world, sizeof(*test));
+    test->mesh = meshes[i];
+    test->nIterations = nIterations;
     for (int run = 0; run < 2; ++run) { // a world serves many runs
-      test.again = run;
-      if (shardRtWorldRunRanks(world, 0, NULL, runRank, &test, NULL) != SHARD_RT_OK) {
+      test->again = run;
+      if (shardRtWorldRunRanks(world, 0, NULL, runRank, test, NULL) != SHARD_RT_OK) {
         printf("FAIL: %s\n", shardRtWorldGetError(world));
         ++nFailures;
       }
     }
+    nChecks += test->nChecks;
+    nFailures += test->nFailures;
+    shardRtWorldRelease(world, test);
     shardRtWorldDestroy(world);
-    nChecks += test.nChecks;
-    nFailures += test.nFailures;
   }
   printf("%d results compared, %d failures\n", nChecks, nFailures);
   return nFailures != 0;

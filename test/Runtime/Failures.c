@@ -7,11 +7,14 @@
 #include "shard/Runtime.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <time.h>
+#include <unistd.h>
 
 static const ShardProgramSite sites[] = {
     {.site = 0, .kind = "all-reduce", .location = "model.mlir:10:3", .cause = "sum"},
@@ -22,6 +25,7 @@ static const ShardProgramSite sites[] = {
 enum { nSites = sizeof(sites) / sizeof(sites[0]) };
 
 static int nFailures;
+static bool isolated; // ranks are processes
 
 static void sleepMs(long ms) {
   struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
@@ -44,16 +48,15 @@ typedef struct Run {
 static void expect(const char *name, int32_t nAxes, const int64_t *axes, int64_t timeoutNs,
                    ShardRtRankBody body, ShardRtStatus status, const char *text,
                    const char *other) {
-  Run run;
-  memset(&run, 0, sizeof(run));
   ShardRtWorld *world;
-  ShardRtWorldOptions options = {.timeoutNs = timeoutNs};
+  ShardRtWorldOptions options = {.timeoutNs = timeoutNs, .isolated = isolated};
   if (shardRtWorldCreate(nAxes, axes, &options, &world) != SHARD_RT_OK) {
     printf("FAIL: %s: no world\n", name);
     ++nFailures;
     return;
   }
-  ShardRtStatus got = shardRtWorldRunRanks(world, nSites, sites, body, &run, NULL);
+  Run *run = shardRtWorldAllocate(world, sizeof(*run));
+  ShardRtStatus got = shardRtWorldRunRanks(world, nSites, sites, body, run, NULL);
   const char *error = shardRtWorldGetError(world);
   bool same = !strcmp(error, text) || (other && !strcmp(error, other));
   int32_t failedRank = shardRtWorldGetFailedRank(world);
@@ -66,17 +69,18 @@ static void expect(const char *name, int32_t nAxes, const int64_t *axes, int64_t
   }
   // Peers are told that they lost one.
   for (int32_t rank = 0; rank < shardRtWorldGetSize(world); ++rank) {
-    int mine = run.statuses[rank];
+    int mine = run->statuses[rank];
     if (mine != SHARD_RT_OK && mine != (rank == failedRank ? (int)status : SHARD_RT_PEER_LOST)) {
       printf("FAIL: %s: rank %d got status %d\n", name, rank, mine);
       ++nFailures;
     }
   }
   // A failed world refuses; after a reset it works.
-  if (shardRtWorldRunRanks(world, 0, NULL, body, &run, NULL) != status) {
+  if (shardRtWorldRunRanks(world, 0, NULL, body, run, NULL) != status) {
     printf("FAIL: %s: a failed world runs again\n", name);
     ++nFailures;
   }
+  shardRtWorldRelease(world, run);
   shardRtWorldDestroy(world);
 }
 
@@ -440,7 +444,8 @@ static int storm(ShardRtContext *context, void *userData) {
 static void checkStorm(int nRounds) {
   int64_t axes[] = {4};
   ShardRtWorld *world;
-  check(shardRtWorldCreate(1, axes, NULL, &world) == SHARD_RT_OK, "storm: no world");
+  ShardRtWorldOptions options = {.isolated = isolated};
+  check(shardRtWorldCreate(1, axes, &options, &world) == SHARD_RT_OK, "storm: no world");
   for (int round = 0; round < nRounds; ++round) {
     check(shardRtWorldRunRanks(world, nSites, sites, storm, &round, NULL) ==
               SHARD_RT_PROGRAM_FAILED,
@@ -452,7 +457,103 @@ static void checkStorm(int nRounds) {
   shardRtWorldDestroy(world);
 }
 
+//===----------------------------------------------------------------------===//
+// Processes
+//===----------------------------------------------------------------------===//
+
+/// Two all-reduces, between which rank 1 is killed.
+static int killed(ShardRtContext *context, void *userData) {
+  Run *run = userData;
+  ShardRtComm *comm = shardRtContextGetComm(context);
+  int32_t rank = shardRtContextGetRank(context);
+  float x[16] = {0}, y[16];
+  int status = shardRtAllReduce(comm, 1, 0, x, y, 16, SHARD_RT_F32, SHARD_RT_SUM);
+  if (status == SHARD_RT_OK && rank == 1)
+    raise(SIGKILL);
+  if (status == SHARD_RT_OK)
+    status = shardRtAllReduce(comm, 1, 0, x, y, 16, SHARD_RT_F32, SHARD_RT_SUM);
+  run->statuses[rank] = status;
+  return status;
+}
+
+/// Reads where there is nothing.
+static int crashing(ShardRtContext *context, void *userData) {
+  volatile const int *nowhere = userData;
+  if (shardRtContextGetRank(context) == 1) {
+    signal(SIGSEGV, SIG_DFL); // a sanitizer would exit in its own way
+    nowhere = NULL;
+    return *nowhere;
+  }
+  float x = 0, y;
+  return (int)shardRtAllReduce(shardRtContextGetComm(context), 1, 0, &x, &y, 1, SHARD_RT_F32,
+                               SHARD_RT_SUM);
+}
+
+static int exiting(ShardRtContext *context, void *userData) {
+  (void)userData;
+  if (shardRtContextGetRank(context) == 1)
+    _exit(7);
+  float x = 0, y;
+  return (int)shardRtAllReduce(shardRtContextGetComm(context), 1, 0, &x, &y, 1, SHARD_RT_F32,
+                               SHARD_RT_SUM);
+}
+
+/// Collectives and messages without end, until a timer kills rank 2 at whatever it is doing.
+static int untilKilled(ShardRtContext *context, void *userData) {
+  ShardRtComm *comm = shardRtContextGetComm(context);
+  int32_t rank = shardRtContextGetRank(context);
+  const int *round = userData;
+  if (rank == 2) {
+    struct itimerval timer = {.it_value = {.tv_usec = 500 + *round * 137 % 5000}};
+    signal(SIGALRM, SIG_DFL);
+    setitimer(ITIMER_REAL, &timer, NULL);
+  }
+  static float x[40000], y[160000];
+  int status = SHARD_RT_OK;
+  for (int i = 0; status == SHARD_RT_OK; ++i) {
+    size_t count = i % 7 == 0 ? 40000 : 16;
+    status = (int)shardRtAllReduce(comm, 1, 0, x, y, count, SHARD_RT_F32, SHARD_RT_SUM);
+    if (status == SHARD_RT_OK)
+      status = (int)shardRtAllGather(comm, 1, 1, x, y, 1, count, SHARD_RT_F32);
+    if (status == SHARD_RT_OK)
+      status = (int)shardRtSend(comm, 2, 0, (rank + 1) % 4, x, count, SHARD_RT_F32);
+    if (status == SHARD_RT_OK)
+      status = (int)shardRtReceive(comm, 2, 0, (rank + 3) % 4, y, count, SHARD_RT_F32);
+  }
+  return status;
+}
+
+static void checkKilled(int nRounds) {
+  int64_t axes[] = {4};
+  for (int round = 0; round < nRounds; ++round) {
+    ShardRtWorld *world;
+    ShardRtWorldOptions options = {.isolated = true};
+    check(shardRtWorldCreate(1, axes, &options, &world) == SHARD_RT_OK, "killed: no world");
+    ShardRtStatus status = shardRtWorldRunRanks(world, nSites, sites, untilKilled, &round, NULL);
+    check(status == SHARD_RT_PEER_LOST, "killed: status");
+    check(
+        shardRtWorldGetFailedRank(world) == 2 &&
+            !strncmp(shardRtWorldGetError(world), "rank 2: killed by signal 14 (Alarm clock)", 41),
+        shardRtWorldGetError(world));
+    shardRtWorldDestroy(world);
+  }
+}
+
+static void checkProcesses(int nRounds) {
+  int64_t two[] = {2}, three[] = {3};
+  expect("killed", 1, three, 0, killed, SHARD_RT_PEER_LOST,
+         "rank 1: killed by signal 9 (Killed); its last collective was all-reduce of "
+         "model.mlir:10:3 (site 0, call 1)",
+         NULL);
+  expect("crashed", 1, two, 0, crashing, SHARD_RT_PEER_LOST,
+         "rank 1: killed by signal 11 (Segmentation fault)", NULL);
+  expect("exited", 1, three, 0, exiting, SHARD_RT_PEER_LOST,
+         "rank 1: its process ended with status 7", NULL);
+  checkKilled(nRounds);
+}
+
 int main(int argc, char **argv) {
+  isolated = argc > 2 && !strcmp(argv[2], "isolated");
   int64_t two[] = {2}, three[] = {3}, square[] = {2, 2};
   expect("assertion", 1, three, 0, asserting, SHARD_RT_PROGRAM_FAILED,
          "rank 2: assertion failed: index 99 is not below 64, at model.mlir:4:5; its last "
@@ -506,10 +607,14 @@ int main(int argc, char **argv) {
          "rank 1: gave up receive of model.mlir:12:7 (site 2, call 1)", NULL);
   expect("body stopped", 1, two, 0, stopping, (ShardRtStatus)77, "rank 1: stopped with status 77",
          NULL);
-  checkReset();
-  checkAbort();
-  checkArguments();
-  checkOwnThreads();
+  if (isolated) {
+    checkProcesses(argc > 1 ? atoi(argv[1]) : 50);
+  } else {
+    checkReset();
+    checkAbort();
+    checkArguments();
+    checkOwnThreads();
+  }
   checkStorm(argc > 1 ? atoi(argv[1]) : 50);
   printf("%d failures\n", nFailures);
   return nFailures != 0;

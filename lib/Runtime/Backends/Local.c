@@ -1,7 +1,8 @@
-//===- Local.c - Ranks are threads of one process -----------------*- C -*-===//
+//===- Local.c - Ranks are threads, or processes with shared memory -*- C -*-===//
 // The reference backend. A start posts the rank's buffers; when the last rank of the group has
 // posted, the collective is a set of independent chunks, and every rank that waits for it takes
-// chunks until none is left, reading and writing all ranks' buffers directly. So any order of waits
+// chunks until none is left, reading and writing all ranks' buffers directly. Between processes
+// that takes buffers in the world's arena; others are copied to and from it. So any order of waits
 // makes progress, the work follows the threads that the machine happens to run, and nobody spins.
 //
 // Locks, outermost first: stuckMutex; Local.mutex; one gate (a group's or a mailbox's).
@@ -9,7 +10,6 @@
 #define _GNU_SOURCE
 #include "../Runtime.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,10 +26,7 @@ enum {
   maxPooledMessages = 8,     // buffers kept for the next sends to a rank
 };
 
-typedef struct Gate {
-  pthread_mutex_t mutex;
-  pthread_cond_t changed;
-} Gate;
+typedef ShardRtGate Gate;
 
 /// A collective of a group between its first start and its last wait.
 typedef struct Op {
@@ -38,7 +35,6 @@ typedef struct Op {
   uint64_t sequence;
   int32_t nPosted, nLeft; // ranks
   int32_t first;          // group index of the first rank that posted
-  int32_t nWorkers;       // ranks at work on chunks
   bool ready;             // all have posted
   bool complete;
   atomic_bool cancelled; // no chunk is begun any more
@@ -48,6 +44,9 @@ typedef struct Op {
   size_t nPieces, pieceElements; // a lane is cut into nPieces chunks
   struct Post {
     bool posted, left;
+    bool working;   // on chunks
+    void *userRecv; // of the rank's own memory, which collective.recv stands for; or NULL
+    void *copy;     // in the arena, for what is the rank's own memory; or NULL
     ShardRtCollective collective;
   } posts[]; // [n]
 } Op;
@@ -80,6 +79,8 @@ typedef struct Receive {
   Message *message; // arrived before it was asked for
   bool copying;     // the sender writes into the receiver's buffer
   bool complete;
+  int32_t sender; // of `copying`
+  void *userRecv; // as of a Post
 } Receive;
 
 typedef struct Mailbox {
@@ -100,6 +101,7 @@ typedef struct LocalRank {
   Mailbox mailbox;
   Blocked blocked;      // under stuckMutex
   bool gone;            // under stuckMutex
+  atomic_bool lost;     // its process was killed
   const void **sources; // scratch of its thread: [nSources]
   int32_t nSources;
 } LocalRank;
@@ -327,7 +329,7 @@ static int32_t missingRank(const Blocked *blocked) {
 static int32_t describeBlocked(Local *local, int32_t rank, char *text, size_t size) {
   const Blocked *blocked = &local->ranks[rank].blocked;
   Gate *gate = gateOf(local, blocked);
-  pthread_mutex_lock(&gate->mutex);
+  shardRtLock(&gate->mutex);
   shardRtDescribe(collectiveOf(rank, blocked), text, size);
   int32_t missing = missingRank(blocked);
   pthread_mutex_unlock(&gate->mutex);
@@ -347,7 +349,7 @@ static bool isStuck(Local *local, int32_t *outRank, char *text, size_t textSize)
     if (self->gone)
       continue;
     Gate *gate = gateOf(local, &self->blocked);
-    pthread_mutex_lock(&gate->mutex);
+    shardRtLock(&gate->mutex);
     bool proceeds = canProceed(local, &self->blocked);
     pthread_mutex_unlock(&gate->mutex);
     if (proceeds)
@@ -393,7 +395,7 @@ static void block(Local *local, int32_t rank, Blocked blocked, int64_t deadlineN
   Gate *gate = gateOf(local, &blocked);
   char text[1024];
   int32_t stuckRank = -1;
-  pthread_mutex_lock(&local->stuckMutex);
+  shardRtLock(&local->stuckMutex);
   local->ranks[rank].blocked = blocked;
   ++local->nStuck;
   bool stuck = isStuck(local, &stuckRank, text, sizeof(text));
@@ -402,15 +404,13 @@ static void block(Local *local, int32_t rank, Blocked blocked, int64_t deadlineN
     failStuck(local, stuckRank, text);
 
   bool timedOut = false;
-  struct timespec deadline = {.tv_sec = (time_t)(deadlineNs / 1000000000),
-                              .tv_nsec = (long)(deadlineNs % 1000000000)};
-  pthread_mutex_lock(&gate->mutex);
+  shardRtLock(&gate->mutex);
   while (!timedOut && !canProceed(local, &blocked)) {
-    if (world->timeoutNs)
-      timedOut = pthread_cond_timedwait(&gate->changed, &gate->mutex, &deadline) == ETIMEDOUT &&
-                 !canProceed(local, &blocked);
+    int64_t left = world->timeoutNs ? deadlineNs - nowNs() : -1;
+    if (world->timeoutNs && left <= 0)
+      timedOut = true;
     else
-      pthread_cond_wait(&gate->changed, &gate->mutex);
+      shardRtGateWait(gate, left);
   }
   int32_t missing = 0;
   if (timedOut) {
@@ -419,7 +419,7 @@ static void block(Local *local, int32_t rank, Blocked blocked, int64_t deadlineN
   }
   pthread_mutex_unlock(&gate->mutex);
 
-  pthread_mutex_lock(&local->stuckMutex);
+  shardRtLock(&local->stuckMutex);
   local->ranks[rank].blocked = (Blocked){NULL, NULL};
   --local->nStuck;
   pthread_mutex_unlock(&local->stuckMutex);
@@ -436,10 +436,18 @@ static int64_t deadlineOf(const Local *local) {
 // Collectives
 //===----------------------------------------------------------------------===//
 
+/// Whether some rank is at work on chunks. With the gate locked.
+static bool hasWorkers(Local *local, const Op *op) {
+  for (int32_t i = 0; i < op->group->n; ++i)
+    if (op->posts[i].working && !atomic_load(&local->ranks[op->group->ranks[i]].lost))
+      return true;
+  return false;
+}
+
 /// Takes chunks until none is left. Called and returns with the gate locked.
 static void work(Local *local, Op *op, int32_t index) {
   LocalGroup *group = op->group;
-  ++op->nWorkers;
+  op->posts[index].working = true;
   pthread_mutex_unlock(&group->gate.mutex);
   const void **sources = local->ranks[group->ranks[index]].sources;
   size_t nDone = 0;
@@ -452,19 +460,66 @@ static void work(Local *local, Op *op, int32_t index) {
   }
   if (op->streams)
     shardRtStreamFence();
-  pthread_mutex_lock(&group->gate.mutex);
-  --op->nWorkers;
+  shardRtLock(&group->gate.mutex);
+  op->posts[index].working = false;
   op->nDone += nDone;
   if (op->nDone == op->nChunks)
     op->complete = true;
-  if (op->complete || !op->nWorkers)
-    pthread_cond_broadcast(&group->gate.changed);
+  if (op->complete || !hasWorkers(local, op))
+    shardRtGateBroadcast(&group->gate);
+}
+
+static size_t ownElements(const ShardRtCollective *c, int32_t n, bool receives) {
+  bool all = receives ? c->kind == SHARD_RT_ALL_GATHER : c->kind == SHARD_RT_REDUCE_SCATTER;
+  return c->outer * c->chunk * (all || c->kind == SHARD_RT_ALL_TO_ALL ? (size_t)n : 1);
+}
+
+/// Where other processes cannot reach the rank's buffers, copies in the arena take their place.
+/// False: out of memory. With the gate locked.
+static bool reachBuffers(const Local *local, Op *op, int32_t index) {
+  ShardRtArena *arena = local->world->arena;
+  struct Post *post = &op->posts[index];
+  ShardRtCollective *c = &post->collective;
+  if (!arena)
+    return true;
+  size_t size = shardRtElementSize(c->element);
+  bool sends = c->kind != SHARD_RT_BARRIER && c->send &&
+               (c->kind != SHARD_RT_BROADCAST || index == c->parameter);
+  bool sendOwn = sends && !shardRtArenaHolds(arena, c->send);
+  bool recvOwn = c->kind != SHARD_RT_BARRIER && c->recv && !shardRtArenaHolds(arena, c->recv);
+  if (!sendOwn && !recvOwn)
+    return true;
+  size_t sendBytes = sendOwn ? ownElements(c, op->group->n, false) * size : 0;
+  size_t recvBytes = recvOwn ? ownElements(c, op->group->n, true) * size : 0;
+  size_t offset = (sendBytes + 63) / 64 * 64;
+  bool same = sendOwn && recvOwn && c->send == c->recv;
+  char *copy = shardRtAllocate(arena, same ? sendBytes + recvBytes : offset + recvBytes);
+  if (!copy)
+    return false;
+  post->copy = copy;
+  if (sendOwn) {
+    memcpy(copy, c->send, sendBytes);
+    c->send = copy;
+  }
+  if (recvOwn) {
+    post->userRecv = c->recv;
+    c->recv = same ? copy : copy + offset;
+  }
+  return true;
 }
 
 /// The rank has done with the op; the last one recycles it. With the gate locked.
-static void leaveOp(Op *op, int32_t index) {
+static void leaveOp(Local *local, Op *op, int32_t index) {
   LocalGroup *group = op->group;
-  op->posts[index].left = true;
+  struct Post *post = &op->posts[index];
+  post->left = true;
+  // For a rank that was killed its parent leaves, which has not its memory.
+  if (op->complete && post->userRecv && !atomic_load(&local->ranks[group->ranks[index]].lost))
+    memcpy(post->userRecv, post->collective.recv,
+           ownElements(&post->collective, group->n, true) *
+               shardRtElementSize(post->collective.element));
+  shardRtRelease(local->world->arena, post->copy);
+  post->copy = post->userRecv = NULL;
   if (++op->nLeft < group->n)
     return;
   Op **link = &group->ops;
@@ -477,20 +532,20 @@ static void leaveOp(Op *op, int32_t index) {
 
 /// Lets go of an op that will not complete: on return nobody touches the rank's buffers. Returns
 /// whether it has completed after all. With the gate locked.
-static bool withdrawOp(Op *op, int32_t index) {
+static bool withdrawOp(Local *local, Op *op, int32_t index) {
   Gate *gate = &op->group->gate;
   if (!op->complete)
     atomic_store(&op->cancelled, true);
-  while (!op->complete && op->nWorkers)
-    pthread_cond_wait(&gate->changed, &gate->mutex);
+  while (!op->complete && hasWorkers(local, op))
+    shardRtGateWait(gate, -1);
   bool complete = op->complete;
-  leaveOp(op, index);
+  leaveOp(local, op, index);
   return complete;
 }
 
 /// The op of a sequence number, made by the first rank that asks. With the gate locked. NULL: out
 /// of memory.
-static Op *getOp(LocalGroup *group, uint64_t sequence) {
+static Op *getOp(Local *local, LocalGroup *group, uint64_t sequence) {
   for (Op *op = group->ops; op; op = op->next)
     if (op->sequence == sequence)
       return op;
@@ -498,7 +553,7 @@ static Op *getOp(LocalGroup *group, uint64_t sequence) {
   Op *op = group->freeOps;
   if (op)
     group->freeOps = op->next;
-  else if (!(op = malloc(bytes)))
+  else if (!(op = shardRtAllocate(local->world->arena, bytes)))
     return NULL;
   memset(op, 0, bytes);
   op->sequence = sequence;
@@ -576,8 +631,8 @@ static ShardRtStatus startCollective(Local *local, const ShardRtGroup *group, ui
   LocalGroup *shared = group->state;
   Gate *gate = &shared->gate;
   int32_t index = group->index;
-  pthread_mutex_lock(&gate->mutex);
-  Op *op = getOp(shared, sequence);
+  shardRtLock(&gate->mutex);
+  Op *op = getOp(local, shared, sequence);
   if (!op) {
     pthread_mutex_unlock(&gate->mutex);
     return SHARD_RT_OUT_OF_MEMORY;
@@ -594,6 +649,10 @@ static ShardRtStatus startCollective(Local *local, const ShardRtGroup *group, ui
     op->first = index;
   }
   op->posts[index].collective = *collective;
+  if (!reachBuffers(local, op, index)) {
+    pthread_mutex_unlock(&gate->mutex);
+    return SHARD_RT_OUT_OF_MEMORY;
+  }
   op->posts[index].posted = true;
   if (++op->nPosted == shared->n) {
     planOp(op, shared->n);
@@ -602,7 +661,7 @@ static ShardRtStatus startCollective(Local *local, const ShardRtGroup *group, ui
     if (!op->complete && bytes <= inlineBytes)
       work(local, op, index);
     else
-      pthread_cond_broadcast(&gate->changed);
+      shardRtGateBroadcast(gate);
   }
   outRequest->state = op;
   outRequest->sequence = sequence;
@@ -616,14 +675,14 @@ static ShardRtStatus waitCollective(Local *local, int32_t rank, Op *op, int32_t 
   Gate *gate = &op->group->gate;
   int64_t deadlineNs = 0;
   *outComplete = true;
-  pthread_mutex_lock(&gate->mutex);
+  shardRtLock(&gate->mutex);
   for (;;) {
     if (op->complete) {
-      leaveOp(op, index);
+      leaveOp(local, op, index);
       break;
     }
     if (shardRtFailed(local->world)) {
-      bool complete = withdrawOp(op, index);
+      bool complete = withdrawOp(local, op, index);
       pthread_mutex_unlock(&gate->mutex);
       return complete ? SHARD_RT_OK : shardRtFailureFor(local->world, rank);
     }
@@ -639,7 +698,7 @@ static ShardRtStatus waitCollective(Local *local, int32_t rank, Op *op, int32_t 
     if (!deadlineNs)
       deadlineNs = deadlineOf(local);
     block(local, rank, (Blocked){.op = op}, deadlineNs);
-    pthread_mutex_lock(&gate->mutex);
+    shardRtLock(&gate->mutex);
   }
   pthread_mutex_unlock(&gate->mutex);
   return SHARD_RT_OK;
@@ -661,8 +720,8 @@ static bool messageMatches(const ShardRtCollective *send, const ShardRtCollectiv
 static char *messageData(Message *message) { return (char *)message + messageHeaderBytes; }
 
 /// A message with room for the bytes, from the pool if it has one. NULL: out of memory.
-static Message *takeMessage(Mailbox *mailbox, size_t bytes) {
-  pthread_mutex_lock(&mailbox->gate.mutex);
+static Message *takeMessage(Local *local, Mailbox *mailbox, size_t bytes) {
+  shardRtLock(&mailbox->gate.mutex);
   Message **best = NULL;
   for (Message **link = &mailbox->pool; *link; link = &(*link)->next)
     if ((*link)->capacity >= bytes && (!best || (*link)->capacity < (*best)->capacity))
@@ -673,13 +732,14 @@ static Message *takeMessage(Mailbox *mailbox, size_t bytes) {
     --mailbox->nPooled;
   }
   pthread_mutex_unlock(&mailbox->gate.mutex);
-  if (!message && (message = aligned_alloc(64, messageHeaderBytes + (bytes + 63) / 64 * 64)))
+  size_t all = messageHeaderBytes + (bytes + 63) / 64 * 64;
+  if (!message && (message = shardRtAllocate(local->world->arena, all)))
     message->capacity = (bytes + 63) / 64 * 64;
   return message;
 }
 
 /// With the gate locked.
-static void recycleMessage(Mailbox *mailbox, Message *message) {
+static void recycleMessage(Local *local, Mailbox *mailbox, Message *message) {
   if (mailbox->nPooled == maxPooledMessages) { // the smallest goes: it is the cheapest to make
     Message **least = &mailbox->pool;
     for (Message **link = &mailbox->pool; *link; link = &(*link)->next)
@@ -688,7 +748,7 @@ static void recycleMessage(Mailbox *mailbox, Message *message) {
     Message *victim = *least;
     *least = victim->next;
     --mailbox->nPooled;
-    free(victim);
+    shardRtRelease(local->world->arena, victim);
   }
   message->next = mailbox->pool;
   mailbox->pool = message;
@@ -710,12 +770,12 @@ static ShardRtStatus startSend(Local *local, int32_t rank, const ShardRtCollecti
   size_t bytes = bytesOf(collective);
   Message *message = NULL;
   for (;;) {
-    pthread_mutex_lock(&gate->mutex);
+    shardRtLock(&gate->mutex);
     Receive *receive = findReceive(mailbox, rank, collective->channel);
     if (receive && !messageMatches(collective, &receive->collective)) {
       ShardRtCollective copy = receive->collective;
       if (message)
-        recycleMessage(mailbox, message);
+        recycleMessage(local, mailbox, message);
       pthread_mutex_unlock(&gate->mutex);
       return failMismatch(local->world, rank, collective, collective->peer, &copy);
     }
@@ -725,10 +785,11 @@ static ShardRtStatus startSend(Local *local, int32_t rank, const ShardRtCollecti
     }
     if (receive) {
       receive->copying = true;
+      receive->sender = rank;
       pthread_mutex_unlock(&gate->mutex);
       if (bytes)
         memcpy(receive->collective.recv, collective->send, bytes);
-      pthread_mutex_lock(&gate->mutex);
+      shardRtLock(&gate->mutex);
       receive->copying = false;
       receive->complete = true;
       break;
@@ -739,7 +800,7 @@ static ShardRtStatus startSend(Local *local, int32_t rank, const ShardRtCollecti
       break;
     }
     pthread_mutex_unlock(&gate->mutex);
-    if (!(message = takeMessage(mailbox, bytes)))
+    if (!(message = takeMessage(local, mailbox, bytes)))
       return SHARD_RT_OUT_OF_MEMORY;
     message->next = NULL;
     message->source = rank;
@@ -747,7 +808,7 @@ static ShardRtStatus startSend(Local *local, int32_t rank, const ShardRtCollecti
     if (bytes)
       memcpy(messageData(message), collective->send, bytes);
   }
-  pthread_cond_broadcast(&gate->changed);
+  shardRtGateBroadcast(gate);
   pthread_mutex_unlock(&gate->mutex);
   return SHARD_RT_OK;
 }
@@ -755,12 +816,19 @@ static ShardRtStatus startSend(Local *local, int32_t rank, const ShardRtCollecti
 static ShardRtStatus startReceive(Local *local, int32_t rank, const ShardRtCollective *collective,
                                   ShardRtRequest *outRequest) {
   Mailbox *mailbox = &local->ranks[rank].mailbox;
-  Receive *receive = calloc(1, sizeof(*receive));
+  ShardRtArena *arena = local->world->arena;
+  size_t bytes = bytesOf(collective);
+  bool own = arena && collective->recv && !shardRtArenaHolds(arena, collective->recv);
+  Receive *receive = shardRtAllocate(arena, sizeof(*receive) + (own ? 64 + bytes : 0));
   if (!receive)
     return SHARD_RT_OUT_OF_MEMORY;
   receive->rank = rank;
   receive->collective = *collective;
-  pthread_mutex_lock(&mailbox->gate.mutex);
+  if (own) { // the sender cannot reach it
+    receive->userRecv = collective->recv;
+    receive->collective.recv = (char *)(receive + 1);
+  }
+  shardRtLock(&mailbox->gate.mutex);
   Message **link = &mailbox->messages;
   while (*link && ((*link)->source != collective->peer ||
                    (*link)->collective.channel != collective->channel))
@@ -769,7 +837,7 @@ static ShardRtStatus startReceive(Local *local, int32_t rank, const ShardRtColle
   if (message && !messageMatches(&message->collective, collective)) {
     ShardRtCollective copy = message->collective;
     pthread_mutex_unlock(&mailbox->gate.mutex);
-    free(receive);
+    shardRtRelease(arena, receive);
     return failMismatch(local->world, rank, collective, collective->peer, &copy);
   }
   if (message) {
@@ -785,8 +853,13 @@ static ShardRtStatus startReceive(Local *local, int32_t rank, const ShardRtColle
   return SHARD_RT_OK;
 }
 
+/// Whether a sender that lives writes into the receive's buffer. With the gate locked.
+static bool isCopying(Local *local, const Receive *receive) {
+  return receive->copying && !atomic_load(&local->ranks[receive->sender].lost);
+}
+
 /// Takes the receive off the mailbox and frees it. With the gate locked.
-static void endReceive(Mailbox *mailbox, Receive *receive) {
+static void endReceive(Local *local, Mailbox *mailbox, Receive *receive) {
   Receive **link = &mailbox->receives;
   while (*link != receive)
     link = &(*link)->next;
@@ -794,8 +867,8 @@ static void endReceive(Mailbox *mailbox, Receive *receive) {
   if (!*link)
     mailbox->lastReceive = link;
   if (receive->message)
-    recycleMessage(mailbox, receive->message);
-  free(receive);
+    recycleMessage(local, mailbox, receive->message);
+  shardRtRelease(local->world->arena, receive);
 }
 
 static ShardRtStatus waitReceive(Local *local, int32_t rank, Receive *receive, bool blocks,
@@ -805,27 +878,30 @@ static ShardRtStatus waitReceive(Local *local, int32_t rank, Receive *receive, b
   int64_t deadlineNs = 0;
   ShardRtStatus status = SHARD_RT_OK;
   *outComplete = true;
-  pthread_mutex_lock(&gate->mutex);
+  shardRtLock(&gate->mutex);
   for (;;) {
     if (receive->message) {
       size_t bytes = bytesOf(&receive->collective);
       pthread_mutex_unlock(&gate->mutex);
+      void *to = receive->userRecv ? receive->userRecv : receive->collective.recv;
       if (bytes)
-        memcpy(receive->collective.recv, messageData(receive->message), bytes);
-      pthread_mutex_lock(&gate->mutex);
-      endReceive(mailbox, receive);
+        memcpy(to, messageData(receive->message), bytes);
+      shardRtLock(&gate->mutex);
+      endReceive(local, mailbox, receive);
       break;
     }
     if (receive->complete) {
-      endReceive(mailbox, receive);
+      if (receive->userRecv && bytesOf(&receive->collective))
+        memcpy(receive->userRecv, receive->collective.recv, bytesOf(&receive->collective));
+      endReceive(local, mailbox, receive);
       break;
     }
     if (shardRtFailed(local->world)) {
-      while (receive->copying)
-        pthread_cond_wait(&gate->changed, &gate->mutex);
+      while (isCopying(local, receive))
+        shardRtGateWait(gate, -1);
       if (!receive->complete)
         status = shardRtFailureFor(local->world, rank);
-      endReceive(mailbox, receive);
+      endReceive(local, mailbox, receive);
       break;
     }
     if (!blocks) {
@@ -836,7 +912,7 @@ static ShardRtStatus waitReceive(Local *local, int32_t rank, Receive *receive, b
     if (!deadlineNs)
       deadlineNs = deadlineOf(local);
     block(local, rank, (Blocked){.receive = receive}, deadlineNs);
-    pthread_mutex_lock(&gate->mutex);
+    shardRtLock(&gate->mutex);
   }
   pthread_mutex_unlock(&gate->mutex);
   return status;
@@ -846,67 +922,71 @@ static ShardRtStatus waitReceive(Local *local, int32_t rank, Receive *receive, b
 // The backend
 //===----------------------------------------------------------------------===//
 
-static bool initGate(Gate *gate) {
-  pthread_condattr_t attributes;
-  if (pthread_condattr_init(&attributes))
-    return false;
-  bool good = !pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) &&
-              !pthread_cond_init(&gate->changed, &attributes);
-  pthread_condattr_destroy(&attributes);
-  if (!good)
-    return false;
-  if (!pthread_mutex_init(&gate->mutex, NULL))
-    return true;
-  pthread_cond_destroy(&gate->changed);
-  return false;
-}
-
-static void destroyGate(Gate *gate) {
-  pthread_mutex_destroy(&gate->mutex);
-  pthread_cond_destroy(&gate->changed);
-}
-
-static void freeMessages(Message *message) {
+static void freeMessages(ShardRtArena *arena, Message *message) {
   while (message) {
     Message *next = message->next;
-    free(message);
+    shardRtRelease(arena, message);
     message = next;
   }
 }
 
-static void freeOps(Op *op) {
+static void freeOps(ShardRtArena *arena, Op *op) {
   while (op) {
     Op *next = op->next;
-    free(op);
+    for (int32_t i = 0; i < op->group->n; ++i)
+      shardRtRelease(arena, op->posts[i].copy);
+    shardRtRelease(arena, op);
     op = next;
   }
 }
 
 /// Forgets what is in flight; the pool stays.
-static void resetMailbox(Mailbox *mailbox) {
-  freeMessages(mailbox->messages);
+static void resetMailbox(ShardRtArena *arena, Mailbox *mailbox) {
+  freeMessages(arena, mailbox->messages);
   mailbox->messages = NULL;
   mailbox->lastMessage = &mailbox->messages;
   while (mailbox->receives) {
     Receive *next = mailbox->receives->next;
-    free(mailbox->receives->message);
-    free(mailbox->receives);
+    shardRtRelease(arena, mailbox->receives->message);
+    shardRtRelease(arena, mailbox->receives);
     mailbox->receives = next;
   }
   mailbox->lastReceive = &mailbox->receives;
 }
 
+/// After a rank was killed: its last changes may be half made, so that nothing is walked. What they
+/// hold is lost until the world ends.
+static void forgetLocal(Local *local) {
+  for (LocalGroup *group = local->groups; group; group = group->next)
+    group->ops = group->freeOps = NULL;
+  for (int32_t rank = 0; rank < local->world->size; ++rank) {
+    LocalRank *self = &local->ranks[rank];
+    self->mailbox.messages = self->mailbox.pool = NULL;
+    self->mailbox.lastMessage = &self->mailbox.messages;
+    self->mailbox.receives = NULL;
+    self->mailbox.lastReceive = &self->mailbox.receives;
+    self->mailbox.nPooled = 0;
+    self->blocked = (Blocked){NULL, NULL};
+    atomic_store(&self->lost, false);
+  }
+}
+
 static void resetLocal(void *state) {
   Local *local = state;
-  pthread_mutex_lock(&local->mutex);
+  for (int32_t rank = 0; rank < local->world->size; ++rank)
+    if (atomic_load(&local->ranks[rank].lost)) {
+      forgetLocal(local);
+      break;
+    }
+  shardRtLock(&local->mutex);
   for (LocalGroup *group = local->groups; group; group = group->next) {
-    freeOps(group->ops);
+    freeOps(local->world->arena, group->ops);
     group->ops = NULL;
   }
   for (int32_t rank = 0; rank < local->world->size; ++rank)
-    resetMailbox(&local->ranks[rank].mailbox);
+    resetMailbox(local->world->arena, &local->ranks[rank].mailbox);
   pthread_mutex_unlock(&local->mutex);
-  pthread_mutex_lock(&local->stuckMutex);
+  shardRtLock(&local->stuckMutex);
   local->nStuck = local->nGone = 0;
   for (int32_t rank = 0; rank < local->world->size; ++rank)
     local->ranks[rank].gone = false;
@@ -915,45 +995,47 @@ static void resetLocal(void *state) {
 
 static void closeLocal(void *state) {
   Local *local = state;
+  ShardRtArena *arena = local->world->arena;
   while (local->groups) {
     LocalGroup *group = local->groups;
     local->groups = group->next;
-    freeOps(group->ops);
-    freeOps(group->freeOps);
-    destroyGate(&group->gate);
-    free(group);
+    freeOps(arena, group->ops);
+    freeOps(arena, group->freeOps);
+    shardRtGateDestroy(&group->gate);
+    shardRtRelease(arena, group);
   }
   for (int32_t rank = 0; rank < local->world->size; ++rank) {
     LocalRank *self = &local->ranks[rank];
-    resetMailbox(&self->mailbox);
-    freeMessages(self->mailbox.pool);
-    destroyGate(&self->mailbox.gate);
-    free(self->sources);
+    resetMailbox(arena, &self->mailbox);
+    freeMessages(arena, self->mailbox.pool);
+    shardRtGateDestroy(&self->mailbox.gate);
+    shardRtRelease(arena, self->sources);
   }
-  free(local->ranks);
+  shardRtRelease(arena, local->ranks);
   pthread_mutex_destroy(&local->mutex);
   pthread_mutex_destroy(&local->stuckMutex);
-  free(local);
+  shardRtRelease(arena, local);
 }
 
 static ShardRtStatus openLocal(ShardRtWorld *world, void **outState) {
-  Local *local = calloc(1, sizeof(*local));
+  ShardRtArena *arena = world->arena;
+  Local *local = shardRtAllocate(arena, sizeof(*local));
   if (!local)
     return SHARD_RT_OUT_OF_MEMORY;
   local->world = world;
   int32_t nGates = 0;
-  local->ranks = calloc((size_t)world->size, sizeof(*local->ranks));
+  local->ranks = shardRtAllocate(arena, (size_t)world->size * sizeof(*local->ranks));
   if (!local->ranks)
     goto freeLocal;
   for (; nGates < world->size; ++nGates) {
     Mailbox *mailbox = &local->ranks[nGates].mailbox;
-    if (!initGate(&mailbox->gate))
+    if (!shardRtGateInit(&mailbox->gate, arena != NULL))
       goto destroyGates;
-    resetMailbox(mailbox);
+    resetMailbox(arena, mailbox);
   }
-  if (pthread_mutex_init(&local->mutex, NULL))
+  if (!shardRtMutexInit(&local->mutex, arena != NULL))
     goto destroyGates;
-  if (pthread_mutex_init(&local->stuckMutex, NULL))
+  if (!shardRtMutexInit(&local->stuckMutex, arena != NULL))
     goto destroyMutex;
   *outState = local;
   return SHARD_RT_OK;
@@ -962,35 +1044,37 @@ destroyMutex:
   pthread_mutex_destroy(&local->mutex);
 destroyGates:
   while (nGates)
-    destroyGate(&local->ranks[--nGates].mailbox.gate);
-  free(local->ranks);
+    shardRtGateDestroy(&local->ranks[--nGates].mailbox.gate);
+  shardRtRelease(arena, local->ranks);
 freeLocal:
-  free(local);
+  shardRtRelease(arena, local);
   return SHARD_RT_OUT_OF_MEMORY;
 }
 
 static ShardRtStatus openLocalGroup(void *state, ShardRtGroup *group) {
   Local *local = state;
+  ShardRtArena *arena = local->world->arena;
   LocalRank *self = &local->ranks[group->ranks[group->index]];
   if (self->nSources < group->n) {
-    const void **sources = realloc(self->sources, (size_t)group->n * sizeof(*sources));
+    const void **sources = shardRtAllocate(arena, (size_t)group->n * sizeof(*sources));
     if (!sources)
       return SHARD_RT_OUT_OF_MEMORY;
+    shardRtRelease(arena, self->sources);
     self->sources = sources;
     self->nSources = group->n;
   }
   ShardRtStatus status = SHARD_RT_OUT_OF_MEMORY;
-  pthread_mutex_lock(&local->mutex);
+  shardRtLock(&local->mutex);
   LocalGroup *shared = local->groups;
   while (shared && (shared->mask != group->mask || shared->ranks[0] != group->ranks[0]))
     shared = shared->next;
   if (!shared) {
     size_t bytes = (size_t)group->n * sizeof(group->ranks[0]);
-    shared = calloc(1, sizeof(*shared) + bytes);
+    shared = shardRtAllocate(arena, sizeof(*shared) + bytes);
     if (!shared)
       goto unlock;
-    if (!initGate(&shared->gate)) {
-      free(shared);
+    if (!shardRtGateInit(&shared->gate, arena != NULL)) {
+      shardRtRelease(arena, shared);
       goto unlock;
     }
     shared->mask = group->mask;
@@ -1008,7 +1092,7 @@ unlock:
 
 static void joinLocal(void *state, int32_t rank) {
   Local *local = state;
-  pthread_mutex_lock(&local->stuckMutex);
+  shardRtLock(&local->stuckMutex);
   if (local->ranks[rank].gone) {
     --local->nStuck;
     --local->nGone;
@@ -1021,7 +1105,7 @@ static void leaveLocal(void *state, int32_t rank) {
   Local *local = state;
   char text[1024];
   int32_t stuckRank = -1;
-  pthread_mutex_lock(&local->stuckMutex);
+  shardRtLock(&local->stuckMutex);
   local->ranks[rank].gone = true;
   ++local->nStuck;
   bool stuck = false;
@@ -1061,33 +1145,33 @@ static void describeLocal(void *state, const ShardRtRequest *request, char *text
   if (isReceive(request)) {
     Receive *receive = request->state;
     Gate *gate = &local->ranks[receive->rank].mailbox.gate;
-    pthread_mutex_lock(&gate->mutex);
+    shardRtLock(&gate->mutex);
     shardRtDescribe(&receive->collective, text, size);
     pthread_mutex_unlock(&gate->mutex);
     return;
   }
   Op *op = request->state;
-  pthread_mutex_lock(&op->group->gate.mutex);
+  shardRtLock(&op->group->gate.mutex);
   shardRtDescribe(&op->posts[request->index].collective, text, size);
   pthread_mutex_unlock(&op->group->gate.mutex);
 }
 
 /// Gives up the rank's requests on one group.
-static bool cancelInGroup(LocalGroup *group, int32_t rank, char *text, size_t size) {
+static bool cancelInGroup(Local *local, LocalGroup *group, int32_t rank, char *text, size_t size) {
   int32_t index = 0;
   while (index < group->n && group->ranks[index] != rank)
     ++index;
   if (index == group->n)
     return false;
   bool incomplete = false;
-  pthread_mutex_lock(&group->gate.mutex);
+  shardRtLock(&group->gate.mutex);
   for (Op *op = group->ops, *next; op; op = next) {
     next = op->next;
     if (!op->posts[index].posted || op->posts[index].left)
       continue;
     if (!op->complete && !incomplete)
       shardRtDescribe(&op->posts[index].collective, text, size);
-    incomplete |= !withdrawOp(op, index);
+    incomplete |= !withdrawOp(local, op, index);
     next = group->ops; // the gate was open meanwhile
   }
   pthread_mutex_unlock(&group->gate.mutex);
@@ -1098,23 +1182,23 @@ static bool cancelLocal(void *state, int32_t rank, char *text, size_t size) {
   Local *local = state;
   bool incomplete = false;
   // Groups are only added, and those of this rank only by its own thread.
-  pthread_mutex_lock(&local->mutex);
+  shardRtLock(&local->mutex);
   LocalGroup *first = local->groups;
   pthread_mutex_unlock(&local->mutex);
   for (LocalGroup *group = first; group; group = group->next)
-    incomplete |= cancelInGroup(group, rank, text, size);
+    incomplete |= cancelInGroup(local, group, rank, text, size);
   Mailbox *mailbox = &local->ranks[rank].mailbox;
-  pthread_mutex_lock(&mailbox->gate.mutex);
+  shardRtLock(&mailbox->gate.mutex);
   while (mailbox->receives) {
     Receive *receive = mailbox->receives;
-    while (receive->copying)
-      pthread_cond_wait(&mailbox->gate.changed, &mailbox->gate.mutex);
+    while (isCopying(local, receive))
+      shardRtGateWait(&mailbox->gate, -1);
     if (!receive->complete && !receive->message) {
       if (!incomplete)
         shardRtDescribe(&receive->collective, text, size);
       incomplete = true;
     }
-    endReceive(mailbox, receive);
+    endReceive(local, mailbox, receive);
   }
   pthread_mutex_unlock(&mailbox->gate.mutex);
   return incomplete;
@@ -1122,19 +1206,25 @@ static bool cancelLocal(void *state, int32_t rank, char *text, size_t size) {
 
 static void wakeLocal(void *state) {
   Local *local = state;
-  pthread_mutex_lock(&local->mutex);
+  shardRtLock(&local->mutex);
   for (LocalGroup *group = local->groups; group; group = group->next) {
-    pthread_mutex_lock(&group->gate.mutex);
-    pthread_cond_broadcast(&group->gate.changed);
+    shardRtLock(&group->gate.mutex);
+    shardRtGateBroadcast(&group->gate);
     pthread_mutex_unlock(&group->gate.mutex);
   }
   for (int32_t rank = 0; rank < local->world->size; ++rank) {
     Gate *gate = &local->ranks[rank].mailbox.gate;
-    pthread_mutex_lock(&gate->mutex);
-    pthread_cond_broadcast(&gate->changed);
+    shardRtLock(&gate->mutex);
+    shardRtGateBroadcast(gate);
     pthread_mutex_unlock(&gate->mutex);
   }
   pthread_mutex_unlock(&local->mutex);
+}
+
+static void loseLocal(void *state, int32_t rank) {
+  Local *local = state;
+  atomic_store(&local->ranks[rank].lost, true);
+  wakeLocal(local);
 }
 
 const ShardRtBackend shardRtLocalBackend = {
@@ -1149,5 +1239,6 @@ const ShardRtBackend shardRtLocalBackend = {
     .describe = describeLocal,
     .cancel = cancelLocal,
     .wake = wakeLocal,
+    .lost = loseLocal,
     .reset = resetLocal,
 };
