@@ -495,8 +495,11 @@ static void countModule(Count *count, const ShardArgsJson *args) {
 // Weights
 //===----------------------------------------------------------------------===//
 
-/// Ranks that hold distinct parts, from `spmd.sharding`: the product of the axes it names.
-static int64_t partsOfSharding(const Count *count, MlirModule module, MlirAttribute sharding) {
+/// Ranks that hold distinct parts, from `spmd.sharding`: the product of the axes it names. And the
+/// elements that one stores: each dimension of the view, or of the type, in ceil(size / ranks).
+static int64_t partsOfSharding(const Count *count, MlirModule module, MlirAttribute sharding,
+                               MlirAttribute view, MlirType type, double *outStored) {
+  *outStored = (double)elementCount(type);
   if (mlirAttributeIsNull(sharding))
     return 1;
   MlirAttribute names = {NULL};
@@ -510,6 +513,7 @@ static int64_t partsOfSharding(const Count *count, MlirModule module, MlirAttrib
   int64_t parts = 1;
   for (intptr_t d = 0; d < mlirArrayAttrGetNumElements(sharding); ++d) {
     MlirAttribute axes = mlirArrayAttrGetElement(sharding, d);
+    int64_t before = parts;
     for (intptr_t i = 0; i < mlirArrayAttrGetNumElements(axes); ++i) {
       MlirStringRef axis = mlirStringAttrGetValue(mlirArrayAttrGetElement(axes, i));
       bool found = false;
@@ -527,6 +531,10 @@ static int64_t partsOfSharding(const Count *count, MlirModule module, MlirAttrib
         fault("spmd.sharding names axis '%.*s', which the grid does not have", (int)axis.length,
               axis.data);
     }
+    int64_t size = mlirAttributeIsNull(view) ? mlirShapedTypeGetDimSize(type, d)
+                                             : mlirDenseI64ArrayGetElement(view, d);
+    int64_t here = parts / before;
+    *outStored = *outStored / (double)size * (double)(size / here + (size % here != 0));
   }
   return parts;
 }
@@ -575,14 +583,19 @@ static void checkWeights(const Count *count, const ShardArgsJson *args) {
           fault("'%s' has the wrong spmd.global", entry->name);
         covered += mine;
         double local = (double)elementCount(mlirValueGetType(value));
+        double stored = 0;
         int64_t parts =
-            partsOfSharding(count, count->module, argumentAttribute(op, i, "spmd.sharding"));
-        if (local * (double)parts != mine)
+            mlirAttributeIsNull(global)
+                ? 1
+                : partsOfSharding(count, count->module, argumentAttribute(op, i, "spmd.sharding"),
+                                  argumentAttribute(op, i, "spmd.view"),
+                                  mlirTypeAttrGetValue(global), &stored);
+        if (local != stored)
           fault("'%s' is in %" PRId64 " parts, but a rank holds %.0f of %.0f elements", entry->name,
                 parts, local, mine);
         ++nArguments;
         nUsers += !mlirOpOperandIsNull(mlirValueGetFirstUse(value));
-        held += local * (double)parts / elements;
+        held += mine / elements;
         if (count->model) {
           int64_t least, most;
           modelWeightParts(count->model, count->degrees, entry->name, &least, &most);

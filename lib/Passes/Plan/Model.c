@@ -414,6 +414,20 @@ ShardModel *shardModelCreate(MlirOperation module, ShardArena *arena) {
   return model;
 }
 
+bool shardModelIsAnnotated(const ShardModel *model) {
+  const ShardRules *rules = model->rules;
+  const ShardFunctionInfo *entry = &rules->functions[model->entry];
+  bool any = false;
+  for (int32_t a = 0; a < entry->nArguments && !any; ++a)
+    any = shardFuncGetArgumentAttribute(entry->func, a, "spmd.sharding").ptr != NULL;
+  for (int32_t r = 0; r < entry->nResults && !any; ++r)
+    any = shardFuncGetResultAttribute(entry->func, r, "spmd.sharding").ptr != NULL;
+  for (int32_t f = 0; f < rules->nFunctions; ++f)
+    for (int32_t o = 0; o < rules->functions[f].nOps && !any; ++o)
+      any = shardOpGetAttribute(rules->functions[f].ops[o].op, "spmd.sharding").ptr != NULL;
+  return any;
+}
+
 //===----------------------------------------------------------------------===//
 // Pipeline units and stages
 //===----------------------------------------------------------------------===//

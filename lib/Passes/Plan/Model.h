@@ -33,6 +33,9 @@ void shardUnshareCheapOps(MlirOperation module, ShardArena *arena);
 MlirLogicalResult shardSplitFusedWeights(MlirOperation module, MlirOperation entry,
                                          ShardArena *arena);
 
+/// Whether the user annotated an argument, a result or an op (before the plan writes its own).
+bool shardModelIsAnnotated(const ShardModel *model);
+
 /// Analyses L1. Emits one diagnostic and returns null when there is no single entry.
 ShardModel *shardModelCreate(MlirOperation module, ShardArena *arena);
 /// The one public function with a body, or null.

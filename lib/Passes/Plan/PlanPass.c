@@ -279,7 +279,8 @@ static bool hasExperts(const ShardModel *model) {
 static MlirLogicalResult checkDegrees(ShardPassRun *run, const ShardModel *model,
                                       const ShardDegrees *degrees, const ShardUnits *units) {
   int64_t batch = batchSize(model);
-  if (degrees->ep > 1 && !hasExperts(model))
+  bool annotated = shardModelIsAnnotated(model); // the user says what an axis is for
+  if (degrees->ep > 1 && !annotated && !hasExperts(model))
     return misfit(run, model,
                   shardArenaFormat(run->arena,
                                    "ep%" PRId64
@@ -289,12 +290,12 @@ static MlirLogicalResult checkDegrees(ShardPassRun *run, const ShardModel *model
     return misfit(run, model, "mb needs a microbatch schedule, which is not part of this version");
   bool any;
   sequenceFits(model, degrees->sp, &any);
-  if (degrees->sp > 1 && !any)
+  if (degrees->sp > 1 && !any && !annotated)
     return misfit(run, model,
                   shardArenaFormat(run->arena,
                                    "sp%" PRId64 " does not fit: the model has no sequence",
                                    degrees->sp));
-  if (degrees->dp > 1 && batch == 1)
+  if (degrees->dp > 1 && batch == 1 && !annotated)
     return misfit(
         run, model,
         shardArenaFormat(run->arena, "dp%" PRId64 " does not fit: the batch is 1", degrees->dp));

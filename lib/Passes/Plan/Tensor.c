@@ -452,7 +452,7 @@ static uint8_t *findLayerValues(const ShardModel *model, ShardArena *arena) {
   const ShardFunctionInfo *info = &rules->functions[model->entry];
   for (int32_t o = info->nOps - 1; o >= 0; --o) {
     const ShardOpRule *rule = &info->ops[o];
-    bool wanted = rule->form == SHARD_OP_CALL;
+    bool wanted = rule->form == SHARD_OP_CALL || rule->form == SHARD_OP_LOOP;
     for (int32_t r = 0; r < rule->nResults; ++r)
       wanted |= reaches[rule->results[r].value] && model->weight[rule->results[r].value];
     for (int32_t p = 0; wanted && p < rule->nOperands; ++p)
@@ -466,27 +466,6 @@ typedef struct Candidate {
   int64_t bytes;
   bool vocabulary;
 } Candidate;
-
-/// Whether the user's layout of an argument or of a result names the tensor axis.
-static bool userSplits(const ShardFunctionInfo *info) {
-  bool found = false;
-  for (int32_t i = 0; i < info->nArguments + info->nResults && !found; ++i) {
-    MlirAttribute list =
-        i < info->nArguments
-            ? shardFuncGetArgumentAttribute(info->func, i, "spmd.sharding")
-            : shardFuncGetResultAttribute(info->func, i - info->nArguments, "spmd.sharding");
-    intptr_t n = list.ptr && mlirAttributeIsAArray(list) ? mlirArrayAttrGetNumElements(list) : 0;
-    for (intptr_t d = 0; d < n; ++d) {
-      MlirAttribute axes = mlirArrayAttrGetElement(list, d);
-      intptr_t m = mlirAttributeIsAArray(axes) ? mlirArrayAttrGetNumElements(axes) : 0;
-      for (intptr_t k = 0; k < m; ++k) {
-        MlirAttribute axis = mlirArrayAttrGetElement(axes, k);
-        found |= mlirAttributeIsAString(axis) && shardStringIs(mlirStringAttrGetValue(axis), "tp");
-      }
-    }
-  }
-  return found;
-}
 
 /// The class of the next minor atom of the same dimension, where a weight's atom `atom` is of
 /// `klass` and that class is free to be split along with it; -1 if none.
@@ -651,6 +630,8 @@ ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardA
     for (int32_t a = 0; a < info->nArguments; ++a) {
       if (info->arguments[a] < 0 || strcmp(model->roles[a], "weight") != 0)
         continue;
+      if (mlirOpOperandIsNull(mlirValueGetFirstUse(rules->values[info->arguments[a]].value)))
+        continue; // what nobody uses stays whole
       bool inLayer = !layerValues || layerValues[info->arguments[a]];
       const ShardValueInfo *value = &rules->values[info->arguments[a]];
       for (int32_t i = 0; i < value->nAtoms; ++i) {
@@ -691,7 +672,7 @@ ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardA
     else
       any |= takeWithMinor(&s, c, &now) || takeUnevenly(&s, c, &now);
   }
-  if (!any && !userSplits(info)) {
+  if (!any && !shardModelIsAnnotated(model)) {
     *outMessage = shardArenaFormat(
         arena, "tp%" PRId64 " does not fit: no dimension of a weight can be split", degree);
     return NULL;

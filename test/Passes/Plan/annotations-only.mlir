@@ -6,8 +6,11 @@
 // RUN: shard-run %s --auto-shard=tp2 --annotations=%t.columns.json --integers --check | FileCheck %s
 // CHECK: ranks: 2
 // CHECK: result 0 4x8xf32 against the unsharded program: equal
-// RUN: echo '{"version": 1, "args": {"1": {"sharding": [["dp"], []]}}}' > %t.none.json
-// RUN: not shard-opt %s --auto-shard=tp2 --annotations=%t.none.json -o %t.no 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: echo '{"version": 1, "results": {"0": {"sharding": [["tp"], ["sp"]]}}}' > %t.result.json
+// RUN: shard-run %s --auto-shard=tp3,sp2,dp5 --annotations=%t.result.json --integers --check | FileCheck %s --check-prefix=RESULT
+// RESULT: ranks: 30
+// RESULT: result 0 4x8xf32 against the unsharded program: equal
+// RUN: not shard-opt %s --auto-shard=tp2 -o %t.no 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: error: tp2 does not fit: no dimension of a weight can be split
 func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32> {
   %zero = arith.constant 0.0 : f32
