@@ -145,12 +145,12 @@ static bool isMask(MlirOperation op) {
 }
 
 static void maskMissing(Mutation *m, MlirOperation op) {
-  if (isMask(op))
+  if (isMask(op) && !mlirTypeIsAIndex(typeOf(resultOf(op)))) // an index would leave the table
     bypass(m, op, mlirOperationGetOperand(op, 1));
 }
 
 static void maskInverted(Mutation *m, MlirOperation op) {
-  if (isMask(op))
+  if (isMask(op) && !mlirTypeIsAIndex(typeOf(resultOf(op))))
     swapOperands(m, op, 1, 2);
 }
 
@@ -312,9 +312,25 @@ static void receivesSwapped(Mutation *m, MlirOperation op) {
         }
 }
 
+/// Whether a value says which rank to send to or hear from, within a few ops.
+static bool namesPeer(MlirValue value, int depth) {
+  for (MlirOpOperand use = mlirValueGetFirstUse(value); !mlirOpOperandIsNull(use);
+       use = mlirOpOperandGetNextUse(use)) {
+    MlirOperation user = mlirOpOperandGetOwner(use);
+    if (shardOpIs(user, "shard.send") || shardOpIs(user, "shard.recv"))
+      return mlirOpOperandGetOperandNumber(use) > 0;
+    if (depth < 6 && mlirOperationGetNumResults(user) == 1 &&
+        !mlirTypeIsARankedTensor(typeOf(resultOf(user))) && namesPeer(resultOf(user), depth + 1))
+      return true;
+  }
+  return false;
+}
+
 /// Tables of an exchange: where a piece goes, off by one entry.
 static void tableByOne(Mutation *m, MlirOperation op) {
   MlirAttribute value = shardOpGetAttribute(op, "value");
+  if (namesPeer(resultOf(op), 0))
+    return; // ranks would wait for each other
   if (!mlirAttributeIsADenseElements(value) || mlirDenseElementsAttrIsSplat(value) ||
       mlirShapedTypeGetRank(typeOf(resultOf(op))) != 1)
     return;

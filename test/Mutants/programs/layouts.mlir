@@ -3,7 +3,7 @@
 func.func @main(%x: tensor<8x8xf32> {spmd.role = "input", spmd.dims = ["batch", ""], spmd.sharding = [["dp", "tp"], []]}, %y: tensor<8x8xf32> {spmd.sharding = [["tp"], ["dp"]]},
                 %z: tensor<8x8xf32> {spmd.sharding = [[], ["tp"]]}, %u: tensor<4x8x4xf32> {spmd.sharding = [["dp"], ["tp"], []]})
     -> (tensor<8x8xf32> {spmd.sharding = [[], ["tp"]]}, tensor<8x8xf32> {spmd.sharding = [["dp"], ["tp"]]}, tensor<8x8xf32> {spmd.sharding = [["tp"], []]},
-        tensor<8xf32>, tensor<8xf32>, tensor<8xf32> {spmd.sharding = [["tp"]]}, tensor<8x16xf32> {spmd.sharding = [[], ["tp"]]}, tensor<4x8x4xf32> {spmd.sharding = [[], [], ["tp", "dp"]]}) {
+        tensor<8xf32>, tensor<8xf32> {spmd.sharding = [["dp", "tp"]]}, tensor<8xf32> {spmd.sharding = [["tp"]]}, tensor<8x16xf32> {spmd.sharding = [[], ["tp"]]}, tensor<4x8x4xf32> {spmd.sharding = [[], [], ["tp", "dp"]]}) {
   %zero = arith.constant 0.0 : f32
   %low = arith.constant -4096.0 : f32
   %high = arith.constant 4096.0 : f32
