@@ -1,6 +1,7 @@
-//===- Execute.c - Run a program on ranks that are threads --------*- C -*-===//
-// Each rank owns its buffers, each between two guard zones. A rank's results are compared in its
-// own thread, between two barriers, so that replicas can be read by each other.
+//===- Execute.c - Run a program on ranks of this machine ---------*- C -*-===//
+// Ranks are threads, or processes with shared memory. Each owns its buffers, each between two guard
+// zones. A rank's results are compared on the rank, between two barriers, so that replicas can be
+// read by each other.
 //===----------------------------------------------------------------------===//
 #define _GNU_SOURCE
 
@@ -49,18 +50,29 @@ typedef struct Run {
   const ValueSet *values;
   const ExecuteOptions *options;
   Execution *out;
+  ShardRtWorld *world; // whose memory holds what ranks write
   Rank *ranks;
   double *seconds; // [iterations], written by rank 0
 } Run;
+
+static void *worldMemory(Run *run, size_t sizeBytes) {
+  void *memory = shardRtWorldAllocate(run->world, sizeBytes);
+  if (!memory)
+    stop("out of memory: %zu bytes", sizeBytes);
+  return memory;
+}
 
 static size_t bufferTotal(size_t sizeBytes) {
   return (sizeBytes + 2 * GUARD_BYTES + 4095) / 4096 * 4096;
 }
 
-static Buffer bufferCreate(size_t sizeBytes) {
+static Buffer bufferCreate(Run *run, size_t sizeBytes) {
   Buffer buffer = {.sizeBytes = sizeBytes, .totalBytes = bufferTotal(sizeBytes)};
-  buffer.base =
-      mmap(NULL, buffer.totalBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (run->options->isolated)
+    buffer.base = worldMemory(run, buffer.totalBytes); // others read and write it directly
+  else
+    buffer.base =
+        mmap(NULL, buffer.totalBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (buffer.base == MAP_FAILED)
     stop("out of memory: %zu bytes for a buffer", sizeBytes);
 #ifdef MADV_HUGEPAGE
@@ -73,8 +85,10 @@ static Buffer bufferCreate(size_t sizeBytes) {
   return buffer;
 }
 
-static void bufferRelease(Buffer *buffer) {
-  if (buffer->base)
+static void bufferRelease(Run *run, Buffer *buffer) {
+  if (buffer->base && run->options->isolated)
+    shardRtWorldRelease(run->world, buffer->base);
+  else if (buffer->base)
     munmap(buffer->base, buffer->totalBytes);
   *buffer = (Buffer){0};
 }
@@ -139,9 +153,13 @@ size_t executeMemoryBytes(const ShardProgram *program, bool keepResults) {
   return bytes;
 }
 
-static void addFault(Rank *rank, const char *text) {
-  rank->faults = memoryGrow(rank->faults, (rank->nFaults + 1) * sizeof *rank->faults);
-  rank->faults[rank->nFaults] = memoryZeroed(strlen(text) + 1);
+static void addFault(Run *run, Rank *rank, const char *text) {
+  char **grown = worldMemory(run, (rank->nFaults + 1) * sizeof *grown);
+  if (rank->nFaults)
+    memcpy(grown, rank->faults, rank->nFaults * sizeof *grown);
+  shardRtWorldRelease(run->world, rank->faults);
+  rank->faults = grown;
+  rank->faults[rank->nFaults] = worldMemory(run, strlen(text) + 1);
   strcpy(rank->faults[rank->nFaults++], text);
 }
 
@@ -311,7 +329,7 @@ static void compareResults(Run *run, int64_t rankNumber, int32_t iteration) {
                " hold the same part, but %zu of their elements differ, the first at %s, iteration "
                "%" PRId32,
                value->index, held->owner, rankNumber, compare.differing, place, iteration + 1);
-      addFault(rank, text);
+      addFault(run, rank, text);
     }
   }
 }
@@ -324,17 +342,17 @@ static void checkGuards(Run *run, int64_t rankNumber) {
     if (!bufferGuardsHold(&rank->arguments[i])) {
       snprintf(text, sizeof text, "rank %" PRId64 " wrote outside argument %" PRId32, rankNumber,
                run->program->arguments[stage->arguments[i]].index);
-      addFault(rank, text);
+      addFault(run, rank, text);
     }
   for (int32_t i = 0; i < stage->nResults; ++i)
     if (!bufferGuardsHold(&rank->results[i])) {
       snprintf(text, sizeof text, "rank %" PRId64 " wrote outside result %" PRId32, rankNumber,
                run->program->results[stage->results[i]].index);
-      addFault(rank, text);
+      addFault(run, rank, text);
     }
   if (!bufferGuardsHold(&rank->workspace)) {
     snprintf(text, sizeof text, "rank %" PRId64 " wrote outside its workspace", rankNumber);
-    addFault(rank, text);
+    addFault(run, rank, text);
   }
 }
 
@@ -358,7 +376,7 @@ static void createBuffers(Run *run, int64_t rankNumber) {
     Placement placement;
     if (!placementCreate(program, value, rankNumber, &placement, message, sizeof message))
       stop("%s", message);
-    rank->arguments[i] = bufferCreate(localBytes(value));
+    rank->arguments[i] = bufferCreate(run, localBytes(value));
     rank->argumentData[i] = rank->arguments[i].data;
     valuesFill(&run->values->sources[value->index], value->element, &placement,
                rank->arguments[i].data);
@@ -367,10 +385,10 @@ static void createBuffers(Run *run, int64_t rankNumber) {
                             rank->arguments[i].data);
   }
   for (int32_t i = 0; i < stage->nResults; ++i) {
-    rank->results[i] = bufferCreate(localBytes(&program->results[stage->results[i]]));
+    rank->results[i] = bufferCreate(run, localBytes(&program->results[stage->results[i]]));
     rank->resultData[i] = rank->results[i].data;
   }
-  rank->workspace = bufferCreate(stage->workspaceBytes(NULL));
+  rank->workspace = bufferCreate(run, stage->workspaceBytes(NULL));
 }
 
 static int runIterations(Run *run, ShardRtContext *context, int64_t rankNumber) {
@@ -427,7 +445,7 @@ static int rankBody(ShardRtContext *context, void *userData) {
         char text[256];
         snprintf(text, sizeof text, "rank %" PRId64 " wrote to argument %" PRId32, rankNumber,
                  value->index);
-        addFault(rank, text);
+        addFault(run, rank, text);
       }
     }
   }
@@ -537,9 +555,11 @@ static void summarise(Run *run) {
       out->bytes[k] += (double)rank->bytes[k] / (double)nRanks / run->options->iterations;
     for (size_t i = 0; i < rank->nFaults; ++i) {
       out->faults = memoryGrow(out->faults, (out->nFaults + 1) * sizeof *out->faults);
-      out->faults[out->nFaults++] = rank->faults[i];
+      out->faults[out->nFaults] = memoryZeroed(strlen(rank->faults[i]) + 1);
+      strcpy(out->faults[out->nFaults++], rank->faults[i]);
+      shardRtWorldRelease(run->world, rank->faults[i]);
     }
-    free(rank->faults);
+    shardRtWorldRelease(run->world, rank->faults);
     out->peakBytes[r] = stagePeakBytes(run->program, rank->stage);
   }
   int32_t n = out->iterations;
@@ -549,71 +569,92 @@ static void summarise(Run *run) {
       n % 2 ? run->seconds[n / 2] : (run->seconds[n / 2 - 1] + run->seconds[n / 2]) / 2;
 }
 
-void executeProgram(const ShardProgram *program, const ValueSet *values,
-                    const ExecuteOptions *options, Execution *out) {
-  *out = (Execution){.nRanks = meshRankCount(program), .iterations = options->iterations};
-  Run run = {program, values, options, out, NULL, NULL};
-  run.ranks = memoryZeroed((size_t)out->nRanks * sizeof *run.ranks);
-  run.seconds = memoryZeroed((size_t)options->iterations * sizeof *run.seconds);
-  out->peakBytes = memoryZeroed((size_t)out->nRanks * sizeof *out->peakBytes);
+/// Everything that ranks write, in memory that all of them and we see.
+static void createRanks(Run *run) {
+  const ShardProgram *program = run->program;
+  Execution *out = run->out;
+  run->ranks = worldMemory(run, (size_t)out->nRanks * sizeof *run->ranks);
+  run->seconds = worldMemory(run, (size_t)out->iterations * sizeof *run->seconds);
   for (int64_t r = 0; r < out->nRanks; ++r) {
-    Rank *rank = &run.ranks[r];
+    Rank *rank = &run->ranks[r];
     rank->stage = meshStage(program, r);
     const ShardProgramStage *stage = &program->stages[rank->stage];
-    rank->arguments = memoryZeroed((size_t)stage->nArguments * sizeof *rank->arguments);
-    rank->argumentData = memoryZeroed((size_t)stage->nArguments * sizeof *rank->argumentData);
-    rank->results = memoryZeroed((size_t)stage->nResults * sizeof *rank->results);
-    rank->resultData = memoryZeroed((size_t)stage->nResults * sizeof *rank->resultData);
-    rank->held = memoryZeroed((size_t)program->nResults * sizeof *rank->held);
-    rank->replicaFault = memoryZeroed((size_t)program->nResults * sizeof *rank->replicaFault);
+    size_t nArguments = (size_t)stage->nArguments, nResults = (size_t)stage->nResults;
+    rank->arguments = worldMemory(run, nArguments * sizeof *rank->arguments);
+    rank->argumentData = worldMemory(run, nArguments * sizeof *rank->argumentData);
+    rank->results = worldMemory(run, nResults * sizeof *rank->results);
+    rank->resultData = worldMemory(run, nResults * sizeof *rank->resultData);
+    rank->held = worldMemory(run, (size_t)program->nResults * sizeof *rank->held);
+    rank->replicaFault = worldMemory(run, (size_t)program->nResults * sizeof *rank->replicaFault);
   }
-  placeResults(&run);
-  createChecks(&run);
+  placeResults(run);
+  createChecks(run);
   for (int64_t r = 0; r < out->nRanks; ++r) {
-    run.ranks[r].checks = memoryZeroed(out->nChecks * sizeof *out->checks);
-    memcpy(run.ranks[r].checks, out->checks, out->nChecks * sizeof *out->checks);
+    run->ranks[r].checks = worldMemory(run, out->nChecks * sizeof *out->checks);
+    memcpy(run->ranks[r].checks, out->checks, out->nChecks * sizeof *out->checks);
   }
   for (int32_t i = 0; i < program->nResults; ++i)
     if ((size_t)program->results[i].index >= out->nResults)
       out->nResults = (size_t)program->results[i].index + 1;
   out->results = memoryZeroed(out->nResults * sizeof *out->results);
-  for (int32_t i = 0; options->keepResults && i < program->nResults; ++i) {
+  for (int32_t i = 0; run->options->keepResults && i < program->nResults; ++i) {
     const ShardProgramValue *value = &program->results[i];
-    out->results[value->index] = memoryZeroed(globalCount(value) * elementBytes(value->element));
+    out->results[value->index] =
+        worldMemory(run, globalCount(value) * elementBytes(value->element));
   }
+}
 
-  ShardRtWorld *world;
-  ShardRtStatus status = shardRtWorldCreate(program->nAxes, program->axisSizes, NULL, &world);
-  if (status != SHARD_RT_OK)
+/// Results that are kept outlive the world.
+static void keepResults(Run *run) {
+  for (int32_t i = 0; run->options->keepResults && i < run->program->nResults; ++i) {
+    const ShardProgramValue *value = &run->program->results[i];
+    size_t bytes = globalCount(value) * elementBytes(value->element);
+    void *shared = run->out->results[value->index];
+    run->out->results[value->index] = memcpy(memoryZeroed(bytes), shared, bytes);
+    shardRtWorldRelease(run->world, shared);
+  }
+}
+
+static void releaseRanks(Run *run) {
+  for (int64_t r = 0; r < run->out->nRanks; ++r) {
+    Rank *rank = &run->ranks[r];
+    const ShardProgramStage *stage = &run->program->stages[rank->stage];
+    for (int32_t i = 0; i < stage->nArguments; ++i)
+      bufferRelease(run, &rank->arguments[i]);
+    for (int32_t i = 0; i < stage->nResults; ++i)
+      bufferRelease(run, &rank->results[i]);
+    bufferRelease(run, &rank->workspace);
+    void *const memory[] = {rank->arguments,   rank->argumentData, rank->results,
+                            rank->resultData,  rank->held,         rank->checks,
+                            rank->replicaFault};
+    for (size_t i = 0; i < sizeof memory / sizeof memory[0]; ++i)
+      shardRtWorldRelease(run->world, memory[i]);
+  }
+  shardRtWorldRelease(run->world, run->ranks);
+  shardRtWorldRelease(run->world, run->seconds);
+}
+
+void executeProgram(const ShardProgram *program, const ValueSet *values,
+                    const ExecuteOptions *options, Execution *out) {
+  *out = (Execution){.nRanks = meshRankCount(program), .iterations = options->iterations};
+  Run run = {.program = program, .values = values, .options = options, .out = out};
+  ShardRtWorldOptions worldOptions = {.isolated = options->isolated};
+  if (shardRtWorldCreate(program->nAxes, program->axisSizes, &worldOptions, &run.world) !=
+      SHARD_RT_OK)
     stop("cannot create %" PRId64 " ranks", out->nRanks);
+  out->peakBytes = memoryZeroed((size_t)out->nRanks * sizeof *out->peakBytes);
+  createRanks(&run);
   int64_t *bytes = memoryZeroed((size_t)out->nRanks * SHARD_RT_N_KINDS * sizeof *bytes);
-  status = shardRtWorldRunRanks(world, program->nSites, program->sites, rankBody, &run, bytes);
-  if (status != SHARD_RT_OK)
-    stop("%s", shardRtWorldGetError(world));
+  if (shardRtWorldRunRanks(run.world, program->nSites, program->sites, rankBody, &run, bytes) !=
+      SHARD_RT_OK)
+    stop("%s", shardRtWorldGetError(run.world));
   for (int64_t r = 0; r < out->nRanks; ++r)
     memcpy(run.ranks[r].bytes, bytes + r * SHARD_RT_N_KINDS, sizeof run.ranks[r].bytes);
   free(bytes);
-  shardRtWorldDestroy(world);
   summarise(&run);
-
-  for (int64_t r = 0; r < out->nRanks; ++r) {
-    Rank *rank = &run.ranks[r];
-    const ShardProgramStage *stage = &program->stages[rank->stage];
-    for (int32_t i = 0; i < stage->nArguments; ++i)
-      bufferRelease(&rank->arguments[i]);
-    for (int32_t i = 0; i < stage->nResults; ++i)
-      bufferRelease(&rank->results[i]);
-    bufferRelease(&rank->workspace);
-    free(rank->arguments);
-    free(rank->argumentData);
-    free(rank->results);
-    free(rank->resultData);
-    free(rank->held);
-    free(rank->checks);
-    free(rank->replicaFault);
-  }
-  free(run.ranks);
-  free(run.seconds);
+  keepResults(&run);
+  releaseRanks(&run);
+  shardRtWorldDestroy(run.world);
 }
 
 void executionRelease(Execution *execution) {

@@ -1,4 +1,4 @@
-//===- Execute.h - Run a program on ranks that are threads --------*- C -*-===//
+//===- Execute.h - Run a program on ranks of this machine --------*- C -*-===//
 #ifndef SHARD_RUN_EXECUTE_H
 #define SHARD_RUN_EXECUTE_H
 
@@ -60,6 +60,7 @@ typedef struct ExecuteOptions {
   size_t nReferences;
   const Reference *references;
   bool keepResults; // of the first iteration, put together
+  bool isolated;    // ranks are forked processes, else threads
   /// May change what a rank holds of an argument before it runs, for tests of the tests. Null:
   /// nobody.
   void (*disturb)(void *userData, const ShardProgramValue *value, int64_t rank,

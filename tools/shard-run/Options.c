@@ -36,6 +36,8 @@ typedef struct OptionRow {
 static const OptionRow optionTable[] = {
     {"ranks", "N", OPTION_RANKS, FIELD(ranks), 0, "ranks, to be checked against the mesh", "Run"},
     {"iterations", "N", OPTION_COUNT, FIELD(iterations), 0, "runs in a row (1)", NULL},
+    {"isolate", NULL, OPTION_FLAG, FIELD(isolate), 0, "ranks are processes instead of threads",
+     NULL},
     {"json", "FILE", OPTION_TEXT, FIELD(json), 0, "write the figures as JSON", NULL},
     {"save", "DIR|FILE", OPTION_TEXT, FIELD(save), 0,
      "write the results: DIR/outNNN.npy, or a .safetensors", NULL},
@@ -72,7 +74,7 @@ enum { nOptionRows = sizeof optionTable / sizeof optionTable[0] };
 static void printHelp(void) {
   puts("usage: shard-run PROGRAM [options]\n"
        "\n"
-       "Runs a program on CPU ranks, which are threads, and compares its results. PROGRAM is MLIR "
+       "Runs a program on CPU ranks and compares its results. PROGRAM is MLIR "
        "at\n"
        "any level (.mlir, .mlir.gz, or - for standard input) or what shard-opt --emit=shared "
        "wrote.\n"

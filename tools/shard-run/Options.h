@@ -19,7 +19,7 @@ typedef struct Options {
   size_t nDims;
   int32_t iterations;
   double rtol; // below 0: by type
-  bool integers, exact, quiet, bisect;
+  bool integers, exact, quiet, bisect, isolate;
 } Options;
 
 /// Fills `out` from the command line; stops with a message on anything unknown or malformed, and

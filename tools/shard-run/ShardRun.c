@@ -236,7 +236,8 @@ int main(int argc, char **argv) {
   ExecuteOptions execute = {.iterations = options.iterations,
                             .nReferences = nReferences,
                             .references = references,
-                            .keepResults = options.save != NULL};
+                            .keepResults = options.save != NULL,
+                            .isolated = options.isolate};
   Execution execution;
   executeProgram(program, &values, &execute, &execution);
   for (size_t i = 0; i < originalRun.nFaults; ++i) {

@@ -6,6 +6,7 @@
 #include "shard/Program.h"
 
 #include <math.h>
+#include <signal.h>
 #include <string.h>
 
 enum { M = 4, K = 6, G = 2, J = 4, N = G * J, RANKS = 2, LOCAL = J / RANKS };
@@ -114,6 +115,11 @@ static int run(ShardRtContext *context, const int64_t *dims, void *const *args, 
 #endif
   memcpy(local, scratch, M * G * LOCAL * sizeof(float));
   shardRtCallAllGather(context, 0, 1, local, whole, M * G, LOCAL, SHARD_RT_F32);
+#ifdef FAULT_KILLED
+  if (rank == 1)
+    raise(SIGKILL);
+  shardRtCallAllGather(context, 0, 1, local, whole, M * G, LOCAL, SHARD_RT_F32);
+#endif
 #ifdef FAULT_REPLICA
   if (rank == 1)
     whole[5] = nextafterf(whole[5], 100);
