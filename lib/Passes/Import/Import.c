@@ -259,6 +259,7 @@ static MlirLogicalResult runImport(ShardPassRun *run) {
   shardImportSimplify(&import);
   shardImportPrune(&import);
   shardImportRolls(&import);
+  shardImportRunningSums(&import);
   shardImportFoldIndices(&import);
   shardImportSplitLookups(&import);
   shardImportSplitProjections(&import);

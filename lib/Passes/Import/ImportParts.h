@@ -73,6 +73,10 @@ void shardPruneGenericBody(MlirOperation generic, ShardArena *arena);
 /// turned order. The slices are left without users.
 void shardImportRolls(const ShardImport *import);
 
+/// RunningSums.c: sums under a triangular mask, and over a window as long as the dimension, become
+/// scans.
+void shardImportRunningSums(const ShardImport *import);
+
 /// SplitProjections.c: a product whose columns are cut in unequal pieces becomes a product a piece.
 /// The old ops are left without users.
 void shardImportSplitProjections(const ShardImport *import);
