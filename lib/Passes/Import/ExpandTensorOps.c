@@ -554,7 +554,12 @@ static const struct {
     {"scf.index_switch", expandSwitch},
 };
 
-/// `isLoop`: the body of a linalg op, where elements are read one at a time anyway.
+/// Whether the body is done for each element.
+static bool hasLoopBody(MlirOperation op) {
+  return isLinalg(op) || shardOpIs(op, "tensor.generate") || shardOpIs(op, "tensor.pad");
+}
+
+/// `isLoop`: such a body, where elements are read one at a time anyway.
 static MlirLogicalResult expandBlock(MlirBlock block, bool isLoop, ShardArena *arena) {
   intptr_t n;
   MlirOperation *ops = shardBlockOps(block, arena, &n);
@@ -562,7 +567,7 @@ static MlirLogicalResult expandBlock(MlirBlock block, bool isLoop, ShardArena *a
     for (intptr_t g = 0; g < mlirOperationGetNumRegions(ops[i]); ++g)
       for (MlirBlock inner = mlirRegionGetFirstBlock(mlirOperationGetRegion(ops[i], g));
            !mlirBlockIsNull(inner); inner = mlirBlockGetNextInRegion(inner))
-        if (mlirLogicalResultIsFailure(expandBlock(inner, isLoop || isLinalg(ops[i]), arena)))
+        if (mlirLogicalResultIsFailure(expandBlock(inner, isLoop || hasLoopBody(ops[i]), arena)))
           return mlirLogicalResultFailure();
     if (isNamedLinalg(ops[i])) {
       generalise(ops[i], arena);
