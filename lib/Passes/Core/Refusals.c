@@ -3,6 +3,8 @@
 
 // clang-format off: a message a line
 static const ShardMessage messages[] = {
+    {"a resource of floats of eight bits is not supported; expected 'dense' or an argument", "its bytes are read as the type that it has in the file", "a dense constant, or the weight as an argument"},
+    {"'…' computes in floats of eight bits, which are for storage; expected arith.extf before it and arith.truncf after it", "eight bits are stored as bytes; no CPU here computes in them", "arith.extf, the op in f32 or bf16, arith.truncf"},
     {"a reduced dimension of '…' does not divide, and its rule says nothing of padding; expected 'pad NUMBER' in the rule", "padding would enter the reduction", "`pad NUMBER` in the rule, or an even split"},
     {"'…' has no lowering: its rule names no body", "nothing says what the op computes", "a rule that names a function, `my.op @function : ...`"},
     {"a value cannot be brought to where it is wanted: …", "the reshard engine has no chain of steps between the two placements, as the message says", "an annotation that asks for another placement"},
@@ -10,7 +12,7 @@ static const ShardMessage messages[] = {
     {"'…' is an op of dialect '…', which is not supported; …", "models are made of func, linalg, tensor, arith, math, tosa, scf and cf.assert", "what the message advises for the dialect"},
     {"'…' is not supported; expected ops of func, linalg, tensor, arith, math, tosa, scf, or cf.assert", "nothing is known of the op's dimensions, and it has no lowering", "the op spelled out in those dialects"},
     {"'…' is not supported: …; expected …", "as the message says; the list of refused ops is below", "as the message says"},
-    {"… has type '…', which is not supported; expected ranked tensors of at most … dimensions, of integers, index, f16, bf16, f32 or f64", "shapes and element types must have storage that the runtime can move", "complex numbers as pairs of floats, unranked tensors with a rank"},
+    {"… has type '…', which is not supported; expected ranked tensors of at most … dimensions, of integers, index, f8E4M3FN, f8E5M2, f16, bf16, f32 or f64", "shapes and element types must have storage that the runtime can move", "complex numbers as pairs of floats, unranked tensors with a rank"},
     {"function has more than one block; expected structured control flow of the scf dialect", "dimension rules follow values through regions, not through branches", "scf.for, scf.if, scf.while"},
     {"'affine.apply' of an expression that is not known", "an expression of a form that maps do not have", "affine.apply of sums, products and quotients by constants"},
     {"'tensor.dim' of a dimension that is no constant in range; expected a constant dimension number", "the extent asked for is not known at compile time", "a constant dimension number"},

@@ -125,8 +125,9 @@ static bool isScalarType(MlirType type) {
     return width == 1 || width == 8 || width == 16 || width == 32 || width == 64 || width == 4 ||
            width == 48; // the last two only inside TOSA's bodies
   }
-  return mlirTypeIsAIndex(type) || mlirTypeIsAF16(type) || mlirTypeIsABF16(type) ||
-         mlirTypeIsAF32(type) || mlirTypeIsAF64(type);
+  return mlirTypeIsAFloat8E4M3FN(type) || mlirTypeIsAFloat8E5M2(type) || mlirTypeIsAIndex(type) ||
+         mlirTypeIsAF16(type) || mlirTypeIsABF16(type) || mlirTypeIsAF32(type) ||
+         mlirTypeIsAF64(type);
 }
 
 static bool startsWith(MlirType type, const char *prefix) {
@@ -149,10 +150,11 @@ static bool isKnownType(MlirType type) {
 static MlirLogicalResult refuseType(MlirOperation op, const char *what, MlirType type) {
   TypeText text = {{0}, 0};
   mlirTypePrint(type, appendType, &text);
-  return shardEmitError(op,
-                        "%s has type '%s', which is not supported; expected ranked tensors of at "
-                        "most %d dimensions, of integers, index, f16, bf16, f32 or f64",
-                        what, text.text, maxRank);
+  return shardEmitError(
+      op,
+      "%s has type '%s', which is not supported; expected ranked tensors of at "
+      "most %d dimensions, of integers, index, f8E4M3FN, f8E5M2, f16, bf16, f32 or f64",
+      what, text.text, maxRank);
 }
 
 static intptr_t firstDynamicDim(MlirType type) {

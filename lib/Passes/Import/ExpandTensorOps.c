@@ -5,100 +5,12 @@
 // expansion is written as the text of a function, which is parsed and inlined.
 //===----------------------------------------------------------------------===//
 #include "ImportParts.h"
+#include "Template.h"
 
 #include "mlir-c/BuiltinTypes.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
-
-//===----------------------------------------------------------------------===//
-// Templates
-//===----------------------------------------------------------------------===//
-
-typedef struct Text {
-  ShardArena *arena;
-  char *data;
-  size_t length, capacity;
-} Text;
-
-static void appendPart(MlirStringRef part, void *user) {
-  Text *text = user;
-  text->data = shardArenaGrow(text->arena, text->data, text->length, &text->capacity,
-                              text->length + part.length + 1, 1);
-  if (part.length)
-    memcpy(text->data + text->length, part.data, part.length);
-  text->length += part.length;
-  text->data[text->length] = 0;
-}
-
-/// Adds `format`, in which # is an intptr_t, ~ a MlirType, $ a C string; and * an intptr_t n and
-/// then intptr_t first: "d<first>, d<first + 1>, ..." of n loops.
-static void add(Text *text, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  for (const char *p = format; *p; ++p) {
-    char number[32];
-    if (*p == '#') {
-      snprintf(number, sizeof number, "%td", va_arg(arguments, intptr_t));
-      appendPart(mlirStringRefCreateFromCString(number), text);
-    } else if (*p == '~') {
-      mlirTypePrint(va_arg(arguments, MlirType), appendPart, text);
-    } else if (*p == '$') {
-      appendPart(mlirStringRefCreateFromCString(va_arg(arguments, const char *)), text);
-    } else if (*p == '*') {
-      intptr_t n = va_arg(arguments, intptr_t), first = va_arg(arguments, intptr_t);
-      for (intptr_t i = 0; i < n; ++i)
-        add(text, i ? ", d#" : "d#", first + i);
-    } else {
-      appendPart(mlirStringRefCreate(p, 1), text);
-    }
-  }
-  va_end(arguments);
-}
-
-static MlirWalkResult setLocation(MlirOperation op, void *user) {
-  mlirOperationSetLocation(op, *(MlirLocation *)user);
-  return MlirWalkResultAdvance;
-}
-
-/// Parses a function of the op's operands and puts what it does in place of the op.
-static MlirLogicalResult replaceByText(MlirOperation op, const Text *text) {
-  MlirModule module = mlirModuleCreateParse(mlirOperationGetContext(op),
-                                            mlirStringRefCreate(text->data, text->length));
-  if (mlirModuleIsNull(module)) {
-    MlirStringRef name = shardOpGetName(op);
-    return shardEmitError(op, "internal error: the expansion of '%.*s' is not valid",
-                          (int)name.length, name.data);
-  }
-  MlirBlock body = shardFuncGetBody(mlirBlockGetFirstOperation(mlirModuleGetBody(module)));
-  ShardPointerMap *map = shardPointerMapCreate(text->arena, 64);
-  MlirValue *values = NULL;
-  size_t n = 0, capacity = 0;
-  for (intptr_t i = 0; i < mlirBlockGetNumArguments(body); ++i) {
-    values = shardArenaGrow(text->arena, values, n, &capacity, n + 1, sizeof(MlirValue));
-    values[n] = mlirOperationGetOperand(op, i);
-    shardPointerMapSet(map, mlirBlockGetArgument(body, i).ptr, (int64_t)n++);
-  }
-  MlirLocation location = mlirOperationGetLocation(op);
-  MlirOperation end = mlirBlockGetTerminator(body);
-  for (MlirOperation inner = mlirBlockGetFirstOperation(body); !mlirOperationEqual(inner, end);
-       inner = mlirOperationGetNextInBlock(inner)) {
-    MlirOperation copy = shardOpCloneMapped(inner, (MlirBlock){NULL}, op, map, values);
-    mlirOperationWalk(copy, setLocation, &location, MlirWalkPreOrder);
-    for (intptr_t r = 0; r < mlirOperationGetNumResults(inner); ++r) {
-      values = shardArenaGrow(text->arena, values, n, &capacity, n + 1, sizeof(MlirValue));
-      values[n] = mlirOperationGetResult(copy, r);
-      shardPointerMapSet(map, mlirOperationGetResult(inner, r).ptr, (int64_t)n++);
-    }
-  }
-  int64_t returned = shardPointerMapGetOr(map, mlirOperationGetOperand(end, 0).ptr, 0);
-  mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), values[returned]);
-  mlirModuleDestroy(module);
-  mlirOperationDestroy(op);
-  return mlirLogicalResultSuccess();
-}
 
 static MlirType resultType(MlirOperation op) {
   return mlirValueGetType(mlirOperationGetResult(op, 0));
@@ -107,37 +19,37 @@ static MlirType operandType(MlirOperation op, intptr_t i) {
   return mlirValueGetType(mlirOperationGetOperand(op, i));
 }
 
-static void addSignature(Text *text, MlirOperation op) {
-  add(text, "func.func @f(");
+static void addSignature(ShardText *text, MlirOperation op) {
+  shardTextAdd(text, "func.func @f(");
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); ++i)
-    add(text, i ? ", %a#: ~" : "%a#: ~", i, operandType(op, i));
-  add(text, ") -> ~ {\n", resultType(op));
+    shardTextAdd(text, i ? ", %a#: ~" : "%a#: ~", i, operandType(op, i));
+  shardTextAdd(text, ") -> ~ {\n", resultType(op));
 }
 
-static void addIterators(Text *text, intptr_t nParallel, intptr_t nReduction) {
-  add(text, "iterator_types = [");
+static void addIterators(ShardText *text, intptr_t nParallel, intptr_t nReduction) {
+  shardTextAdd(text, "iterator_types = [");
   for (intptr_t i = 0; i < nParallel + nReduction; ++i)
-    add(text, i ? ", \"$\"" : "\"$\"", i < nParallel ? "parallel" : "reduction");
-  add(text, "]");
+    shardTextAdd(text, i ? ", \"$\"" : "\"$\"", i < nParallel ? "parallel" : "reduction");
+  shardTextAdd(text, "]");
 }
 
-static void addIndices(Text *text, intptr_t n) {
+static void addIndices(ShardText *text, intptr_t n) {
   for (intptr_t i = 0; i < n; ++i)
-    add(text, "%i# = linalg.index # : index\n", i, i);
+    shardTextAdd(text, "%i# = linalg.index # : index\n", i, i);
 }
 
 /// %p<k>: component k of the positions that operand `operand` holds for loops first, first + 1, ...
-static void addPosition(Text *text, MlirOperation op, intptr_t operand, intptr_t first,
+static void addPosition(ShardText *text, MlirOperation op, intptr_t operand, intptr_t first,
                         intptr_t k) {
   MlirType indices = operandType(op, operand), element = mlirShapedTypeGetElementType(indices);
   bool isIndex = mlirTypeIsAIndex(element);
-  add(text, "%c# = arith.constant # : index\n%p#$ = tensor.extract %a#[", k, k, k,
-      isIndex ? "" : "x", operand);
+  shardTextAdd(text, "%c# = arith.constant # : index\n%p#$ = tensor.extract %a#[", k, k, k,
+               isIndex ? "" : "x", operand);
   for (intptr_t i = 0; i + 1 < mlirShapedTypeGetRank(indices); ++i)
-    add(text, "%i#, ", first + i);
-  add(text, "%c#] : ~\n", k, indices);
+    shardTextAdd(text, "%i#, ", first + i);
+  shardTextAdd(text, "%c#] : ~\n", k, indices);
   if (!isIndex)
-    add(text, "%p# = arith.index_cast %p#x : ~ to index\n", k, k, element);
+    shardTextAdd(text, "%p# = arith.index_cast %p#x : ~ to index\n", k, k, element);
 }
 
 /// Which component of the positions dimension `d` takes; -1: none.
@@ -155,7 +67,7 @@ static intptr_t componentOf(MlirAttribute dims, intptr_t d) {
 /// result[i..., s...] = source[positions[i...] in the gathered dimensions, s in the others], where
 /// s has the gathered dimensions as 1 or not at all.
 static MlirLogicalResult expandGather(MlirOperation op, ShardArena *arena) {
-  Text text = {.arena = arena};
+  ShardText text = {.arena = arena};
   MlirAttribute dims = shardOpGetAttribute(op, "gather_dims");
   MlirType result = resultType(op), element = mlirShapedTypeGetElementType(result);
   intptr_t rank = mlirShapedTypeGetRank(result);
@@ -163,61 +75,62 @@ static MlirLogicalResult expandGather(MlirOperation op, ShardArena *arena) {
   intptr_t nIndex = mlirShapedTypeGetRank(operandType(op, 1)) - 1;
   bool keepsUnits = rank == nIndex + sourceRank;
   addSignature(&text, op);
-  add(&text,
-      "%e = tensor.empty() : ~\n%r = linalg.generic {indexing_maps = [affine_map<(*) -> "
-      "(*)>], ",
-      result, rank, (intptr_t)0, rank, (intptr_t)0);
+  shardTextAdd(&text,
+               "%e = tensor.empty() : ~\n%r = linalg.generic {indexing_maps = [affine_map<(*) -> "
+               "(*)>], ",
+               result, rank, (intptr_t)0, rank, (intptr_t)0);
   addIterators(&text, rank, 0);
-  add(&text, "} outs(%e : ~) {\n^bb0(%o: ~):\n", result, element);
+  shardTextAdd(&text, "} outs(%e : ~) {\n^bb0(%o: ~):\n", result, element);
   addIndices(&text, rank);
   for (intptr_t k = 0; k < mlirDenseArrayGetNumElements(dims); ++k)
     addPosition(&text, op, 1, 0, k);
-  add(&text, "%v = tensor.extract %a0[");
+  shardTextAdd(&text, "%v = tensor.extract %a0[");
   intptr_t next = nIndex;
   for (intptr_t d = 0; d < sourceRank; ++d) {
     intptr_t k = componentOf(dims, d);
-    add(&text, d ? ", %$#" : "%$#", k >= 0 ? "p" : "i", k >= 0 ? k : next);
+    shardTextAdd(&text, d ? ", %$#" : "%$#", k >= 0 ? "p" : "i", k >= 0 ? k : next);
     next += k < 0 || keepsUnits;
   }
-  add(&text, "] : ~\nlinalg.yield %v : ~\n} -> ~\nreturn %r : ~\n}\n", operandType(op, 0), element,
-      result, result);
-  return replaceByText(op, &text);
+  shardTextAdd(&text, "] : ~\nlinalg.yield %v : ~\n} -> ~\nreturn %r : ~\n}\n", operandType(op, 0),
+               element, result, result);
+  return shardReplaceByText(op, &text);
 }
 
 /// Every element of the destination looks for the update that is meant for it: loops over the
 /// destination are parallel, and positions are unique. `position[d]`: text of the index value that
 /// dimension d must equal, or null. `map`: results of the update's indexing map.
-static MlirLogicalResult finishScatter(MlirOperation op, Text *text, intptr_t dest, intptr_t source,
-                                       intptr_t nUpdates, const char *map,
-                                       void (*addPositions)(Text *text, MlirOperation op),
+static MlirLogicalResult finishScatter(MlirOperation op, ShardText *text, intptr_t dest,
+                                       intptr_t source, intptr_t nUpdates, const char *map,
+                                       void (*addPositions)(ShardText *text, MlirOperation op),
                                        const char *const *position) {
   MlirType result = resultType(op), element = mlirShapedTypeGetElementType(result);
   intptr_t rank = mlirShapedTypeGetRank(result), loops = rank + nUpdates, zero = 0;
   addSignature(text, op);
-  add(text,
+  shardTextAdd(
+      text,
       "%r = linalg.generic {indexing_maps = [affine_map<(*) -> ($)>, affine_map<(*) -> (*)>], ",
       loops, zero, map, loops, zero, rank, zero);
   addIterators(text, rank, nUpdates);
-  add(text, "} ins(%a# : ~) outs(%a# : ~) {\n^bb0(%in: ~, %o: ~):\n", source,
-      operandType(op, source), dest, result, element, element);
+  shardTextAdd(text, "} ins(%a# : ~) outs(%a# : ~) {\n^bb0(%in: ~, %o: ~):\n", source,
+               operandType(op, source), dest, result, element, element);
   addIndices(text, loops);
   addPositions(text, op);
-  add(text, "%m = arith.constant true\n");
+  shardTextAdd(text, "%m = arith.constant true\n");
   intptr_t n = 0;
   for (intptr_t d = 0; d < rank; ++d)
     if (position[d]) {
-      add(text, "%h# = arith.cmpi eq, $, %i# : index\n", n, position[d], d);
-      add(text, n ? "%m# = arith.andi %m#, %h# : i1\n" : "%m# = arith.andi %m, %h# : i1\n", n,
-          n ? n - 1 : n, n);
+      shardTextAdd(text, "%h# = arith.cmpi eq, $, %i# : index\n", n, position[d], d);
+      shardTextAdd(text, n ? "%m# = arith.andi %m#, %h# : i1\n" : "%m# = arith.andi %m, %h# : i1\n",
+                   n, n ? n - 1 : n, n);
       ++n;
     }
-  add(text, "%v = arith.select %m$, %in, %o : ~\n",
-      n ? shardArenaFormat(text->arena, "%td", n - 1) : "", element);
-  add(text, "linalg.yield %v : ~\n} -> ~\nreturn %r : ~\n}\n", element, result, result);
-  return replaceByText(op, text);
+  shardTextAdd(text, "%v = arith.select %m$, %in, %o : ~\n",
+               n ? shardArenaFormat(text->arena, "%td", n - 1) : "", element);
+  shardTextAdd(text, "linalg.yield %v : ~\n} -> ~\nreturn %r : ~\n}\n", element, result, result);
+  return shardReplaceByText(op, text);
 }
 
-static void addScatterPositions(Text *text, MlirOperation op) {
+static void addScatterPositions(ShardText *text, MlirOperation op) {
   intptr_t rank = mlirShapedTypeGetRank(resultType(op));
   MlirAttribute dims = shardOpGetAttribute(op, "scatter_dims");
   for (intptr_t k = 0; k < mlirDenseArrayGetNumElements(dims); ++k)
@@ -226,22 +139,22 @@ static void addScatterPositions(Text *text, MlirOperation op) {
 
 /// tensor.scatter source into dest[positions].
 static MlirLogicalResult expandScatter(MlirOperation op, ShardArena *arena) {
-  Text text = {.arena = arena}, map = {.arena = arena};
+  ShardText text = {.arena = arena}, map = {.arena = arena};
   MlirAttribute dims = shardOpGetAttribute(op, "scatter_dims");
   intptr_t rank = mlirShapedTypeGetRank(resultType(op));
   intptr_t nUpdates = mlirShapedTypeGetRank(operandType(op, 2)) - 1;
   bool keepsUnits = mlirShapedTypeGetRank(operandType(op, 0)) == nUpdates + rank;
   const char **position = SHARD_ARENA_ARRAY(arena, const char *, rank + 1);
-  add(&map, "*", nUpdates, rank);
+  shardTextAdd(&map, "*", nUpdates, rank);
   for (intptr_t d = 0; d < rank; ++d) {
     intptr_t k = componentOf(dims, d);
     const char *comma = map.length ? ", " : "";
     if (k >= 0)
       position[d] = shardArenaFormat(arena, "%%p%td", k);
     if (k < 0)
-      add(&map, "$d#", comma, d);
+      shardTextAdd(&map, "$d#", comma, d);
     else if (keepsUnits)
-      add(&map, "$0", comma);
+      shardTextAdd(&map, "$0", comma);
   }
   return finishScatter(op, &text, 1, 0, nUpdates, map.length ? map.data : "", addScatterPositions,
                        position);
@@ -298,16 +211,16 @@ static MlirLogicalResult expandGenerate(MlirOperation op, ShardArena *arena) {
   return mlirLogicalResultSuccess();
 }
 
-static void addGroup(Text *text, intptr_t rank) {
-  add(text, rank ? "[[" : "[");
+static void addGroup(ShardText *text, intptr_t rank) {
+  shardTextAdd(text, rank ? "[[" : "[");
   for (intptr_t d = 0; d < rank; ++d)
-    add(text, d ? ", #" : "#", d);
-  add(text, rank ? "]]" : "]");
+    shardTextAdd(text, d ? ", #" : "#", d);
+  shardTextAdd(text, rank ? "]]" : "]");
 }
 
 /// A reshape to a static shape: through one dimension of all elements.
 static MlirLogicalResult expandReshape(MlirOperation op, ShardArena *arena) {
-  Text text = {.arena = arena};
+  ShardText text = {.arena = arena};
   MlirType from = operandType(op, 0), to = resultType(op);
   intptr_t fromRank = mlirShapedTypeGetRank(from), toRank = mlirShapedTypeGetRank(to);
   int64_t count = shardTypeElementCount(from);
@@ -316,22 +229,22 @@ static MlirLogicalResult expandReshape(MlirOperation op, ShardArena *arena) {
   MlirType flat = shardTensorWithShape(from, flatRank, &count);
   addSignature(&text, op);
   if (fromRank > flatRank) {
-    add(&text, "%f = tensor.collapse_shape %a0 ");
+    shardTextAdd(&text, "%f = tensor.collapse_shape %a0 ");
     addGroup(&text, flatRank ? fromRank : 0);
-    add(&text, " : ~ into ~\n", from, flat);
+    shardTextAdd(&text, " : ~ into ~\n", from, flat);
   }
   const char *value = fromRank > flatRank ? "%f" : "%a0";
   if (toRank > flatRank) {
-    add(&text, "%r = tensor.expand_shape $ ", value);
+    shardTextAdd(&text, "%r = tensor.expand_shape $ ", value);
     addGroup(&text, flatRank ? toRank : 0);
-    add(&text, " output_shape [");
+    shardTextAdd(&text, " output_shape [");
     for (intptr_t d = 0; d < toRank; ++d)
-      add(&text, d ? ", #" : "#", (intptr_t)mlirShapedTypeGetDimSize(to, d));
-    add(&text, "] : ~ into ~\n", flat, to);
+      shardTextAdd(&text, d ? ", #" : "#", (intptr_t)mlirShapedTypeGetDimSize(to, d));
+    shardTextAdd(&text, "] : ~ into ~\n", flat, to);
     value = "%r";
   }
-  add(&text, "return $ : ~\n}\n", value, to);
-  return replaceByText(op, &text);
+  shardTextAdd(&text, "return $ : ~\n}\n", value, to);
+  return shardReplaceByText(op, &text);
 }
 
 /// tensor.dim and tensor.rank of a static tensor are numbers.
@@ -348,27 +261,27 @@ static MlirLogicalResult expandExtent(MlirOperation op, ShardArena *arena) {
                             "a constant dimension number");
     value = mlirShapedTypeGetDimSize(type, dim);
   }
-  Text text = {.arena = arena};
+  ShardText text = {.arena = arena};
   addSignature(&text, op);
-  add(&text, "%r = arith.constant # : index\nreturn %r : index\n}\n", (intptr_t)value);
-  return replaceByText(op, &text);
+  shardTextAdd(&text, "%r = arith.constant # : index\nreturn %r : index\n}\n", (intptr_t)value);
+  return shardReplaceByText(op, &text);
 }
 
 /// "0, %a2": positions of one element, from operand `first` on; constants as numbers.
-static void addElement(Text *text, MlirOperation op, intptr_t first, intptr_t rank) {
+static void addElement(ShardText *text, MlirOperation op, intptr_t first, intptr_t rank) {
   for (intptr_t d = 0; d < rank; ++d) {
     MlirOperation constant = shardValueDefiningOp(mlirOperationGetOperand(op, first + d));
     int64_t value;
     if (!mlirOperationIsNull(constant) && shardOpIs(constant, "arith.constant") &&
         shardAttrGetI64(shardOpGetAttribute(constant, "value"), &value) && value >= 0)
-      add(text, d ? ", #" : "#", (intptr_t)value);
+      shardTextAdd(text, d ? ", #" : "#", (intptr_t)value);
     else
-      add(text, d ? ", %a#" : "%a#", first + d);
+      shardTextAdd(text, d ? ", %a#" : "%a#", first + d);
   }
-  add(text, "] [");
+  shardTextAdd(text, "] [");
   for (intptr_t i = 0; i < 2 * rank; ++i)
-    add(text, i == 0 ? "1" : i == rank ? "] [1" : ", 1");
-  add(text, "] : ");
+    shardTextAdd(text, i == 0 ? "1" : i == rank ? "] [1" : ", 1");
+  shardTextAdd(text, "] : ");
 }
 
 static MlirType elementTensor(MlirType type, ShardArena *arena) {
@@ -382,50 +295,53 @@ static MlirType elementTensor(MlirType type, ShardArena *arena) {
 /// An element of a larger tensor is cut out as a tensor of its own, so that only it must be on
 /// every rank.
 static MlirLogicalResult expandExtract(MlirOperation op, ShardArena *arena) {
-  Text text = {.arena = arena};
+  ShardText text = {.arena = arena};
   MlirType type = operandType(op, 0), small = elementTensor(type, arena);
   intptr_t rank = mlirShapedTypeGetRank(type);
   if (shardTypeElementCount(type) == 1)
     return mlirLogicalResultSuccess();
   addSignature(&text, op);
-  add(&text, "%s = tensor.extract_slice %a0[");
+  shardTextAdd(&text, "%s = tensor.extract_slice %a0[");
   addElement(&text, op, 1, rank);
-  add(&text, "~ to ~\n%z = arith.constant 0 : index\n%r = tensor.extract %s[", type, small);
+  shardTextAdd(&text, "~ to ~\n%z = arith.constant 0 : index\n%r = tensor.extract %s[", type,
+               small);
   for (intptr_t d = 0; d < rank; ++d)
-    add(&text, d ? ", %z" : "%z");
-  add(&text, "] : ~\nreturn %r : ~\n}\n", small, resultType(op));
-  return replaceByText(op, &text);
+    shardTextAdd(&text, d ? ", %z" : "%z");
+  shardTextAdd(&text, "] : ~\nreturn %r : ~\n}\n", small, resultType(op));
+  return shardReplaceByText(op, &text);
 }
 
 static MlirLogicalResult expandInsert(MlirOperation op, ShardArena *arena) {
-  Text text = {.arena = arena};
+  ShardText text = {.arena = arena};
   MlirType type = operandType(op, 1), small = elementTensor(type, arena);
   if (shardTypeElementCount(type) == 1)
     return mlirLogicalResultSuccess();
   addSignature(&text, op);
-  add(&text, "%s = tensor.from_elements %a0 : ~\n%r = tensor.insert_slice %s into %a1[", small);
+  shardTextAdd(&text, "%s = tensor.from_elements %a0 : ~\n%r = tensor.insert_slice %s into %a1[",
+               small);
   addElement(&text, op, 2, mlirShapedTypeGetRank(type));
-  add(&text, "~ into ~\nreturn %r : ~\n}\n", small, type, type);
-  return replaceByText(op, &text);
+  shardTextAdd(&text, "~ into ~\nreturn %r : ~\n}\n", small, type, type);
+  return shardReplaceByText(op, &text);
 }
 
 static MlirLogicalResult expandClamp(MlirOperation op, ShardArena *arena) {
-  Text text = {.arena = arena};
+  ShardText text = {.arena = arena};
   MlirType type = resultType(op);
   addSignature(&text, op);
-  add(&text,
+  shardTextAdd(
+      &text,
       "%l = arith.maximumf %a0, %a1 : ~\n%r = arith.minimumf %l, %a2 : ~\nreturn %r : ~\n}\n", type,
       type, type);
-  return replaceByText(op, &text);
+  return shardReplaceByText(op, &text);
 }
 
 /// tensor.bitcast changes every element alone.
 static MlirLogicalResult expandBitcast(MlirOperation op, ShardArena *arena) {
-  Text text = {.arena = arena};
+  ShardText text = {.arena = arena};
   MlirType from = operandType(op, 0), to = resultType(op);
   addSignature(&text, op);
-  add(&text, "%r = arith.bitcast %a0 : ~ to ~\nreturn %r : ~\n}\n", from, to, to);
-  return replaceByText(op, &text);
+  shardTextAdd(&text, "%r = arith.bitcast %a0 : ~ to ~\nreturn %r : ~\n}\n", from, to, to);
+  return shardReplaceByText(op, &text);
 }
 
 /// A block that yields what `op` gives.
@@ -491,14 +407,7 @@ static MlirLogicalResult seesIndex(void *user, MlirOperation op) {
   return mlirLogicalResultSuccess();
 }
 
-/// A named op whose body reads loop numbers: its text has no room for the numbers' origin.
-static void generalise(MlirOperation op, ShardArena *arena) {
-  bool reads = false;
-  for (MlirOperation inner = mlirBlockGetFirstOperation(shardOpBody(op));
-       !mlirOperationIsNull(inner); inner = mlirOperationGetNextInBlock(inner))
-    shardWalk(inner, "linalg.index", seesIndex, &reads);
-  if (!reads)
-    return;
+MlirOperation shardGeneralise(MlirOperation op, ShardArena *arena) {
   MlirContext context = mlirOperationGetContext(op);
   MlirAttribute maps = shardIndexingMaps(op);
   intptr_t nOperands = mlirOperationGetNumOperands(op), nResults = mlirOperationGetNumResults(op);
@@ -529,6 +438,16 @@ static void generalise(MlirOperation op, ShardArena *arena) {
                     nOperands, operands, 3, attributes, 1, &region);
   mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), mlirOperationGetResult(generic, 0));
   mlirOperationDestroy(op);
+  return generic;
+}
+
+/// A named op whose body reads loop numbers: its text has no room for the numbers' origin.
+static bool readsIndex(MlirOperation op) {
+  bool reads = false;
+  for (MlirOperation inner = mlirBlockGetFirstOperation(shardOpBody(op));
+       !mlirOperationIsNull(inner); inner = mlirOperationGetNextInBlock(inner))
+    shardWalk(inner, "linalg.index", seesIndex, &reads);
+  return reads;
 }
 
 static bool isLinalg(MlirOperation op) {
@@ -570,7 +489,8 @@ static MlirLogicalResult expandBlock(MlirBlock block, bool isLoop, ShardArena *a
         if (mlirLogicalResultIsFailure(expandBlock(inner, isLoop || hasLoopBody(ops[i]), arena)))
           return mlirLogicalResultFailure();
     if (isNamedLinalg(ops[i])) {
-      generalise(ops[i], arena);
+      if (readsIndex(ops[i]))
+        shardGeneralise(ops[i], arena);
       continue;
     }
     for (size_t k = 0; k < sizeof(expansions) / sizeof(expansions[0]); ++k)

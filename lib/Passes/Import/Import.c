@@ -254,7 +254,8 @@ static MlirLogicalResult runImport(ShardPassRun *run) {
     return mlirLogicalResultFailure();
   if (mlirLogicalResultIsFailure(shardImportUserShardings(&import)))
     return mlirLogicalResultFailure();
-  if (mlirLogicalResultIsFailure(shardImportExpandOps(&import)))
+  if (mlirLogicalResultIsFailure(shardImportExpandOps(&import)) ||
+      mlirLogicalResultIsFailure(shardImportFloatStorage(&import)))
     return mlirLogicalResultFailure();
   shardImportSimplify(&import);
   shardImportPrune(&import);

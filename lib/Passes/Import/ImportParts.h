@@ -56,6 +56,9 @@ MlirLogicalResult shardImportExpandTensorOps(const ShardImport *import);
 /// ExpandOps.c: linalg.softmax and affine.apply in terms of the others.
 MlirLogicalResult shardImportExpandOps(const ShardImport *import);
 
+/// FloatStorage.c: floats of eight bits become bytes, and their conversions bit operations.
+MlirLogicalResult shardImportFloatStorage(const ShardImport *import);
+
 /// UserShardings.c: shard.shard to `spmd.sharding` attributes.
 MlirLogicalResult shardImportUserShardings(const ShardImport *import);
 

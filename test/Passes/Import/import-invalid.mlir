@@ -105,7 +105,7 @@ func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 
-// expected-error @below {{argument 1 has type 'memref<8xf32>', which is not supported; expected ranked tensors of at most 32 dimensions, of integers, index, f16, bf16, f32 or f64}}
+// expected-error @below {{argument 1 has type 'memref<8xf32>', which is not supported; expected ranked tensors of at most 32 dimensions, of integers, index, f8E4M3FN, f8E5M2, f16, bf16, f32 or f64}}
 func.func @main(%x: tensor<8xf32>, %m: memref<8xf32>) -> tensor<8xf32> { return %x : tensor<8xf32> }
 
 // -----
@@ -180,3 +180,22 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
 {-#
   dialect_resources: { builtin: { short: "0x040000000000803F" } }
 #-}
+
+// -----
+
+func.func @main(%x: tensor<8xf8E5M2>) -> tensor<8xf8E5M2> {
+  // expected-error @below {{'arith.addf' computes in floats of eight bits, which are for storage; expected arith.extf before it and arith.truncf after it}}
+  %0 = arith.addf %x, %x : tensor<8xf8E5M2>
+  return %0 : tensor<8xf8E5M2>
+}
+
+// -----
+
+// Converted before and after it is taken, and so is what only moves.
+func.func @main(%x: tensor<8xf8E5M2>) -> tensor<4xf8E5M2> {
+  %w = arith.extf %x : tensor<8xf8E5M2> to tensor<8xf32>
+  %0 = arith.addf %w, %w : tensor<8xf32>
+  %1 = arith.truncf %0 : tensor<8xf32> to tensor<8xf8E5M2>
+  %2 = tensor.extract_slice %1[4] [4] [1] : tensor<8xf8E5M2> to tensor<4xf8E5M2>
+  return %2 : tensor<4xf8E5M2>
+}

@@ -1,0 +1,80 @@
+//===- Template.c - Ops written as text ---------------------------*- C -*-===//
+#include "Template.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void shardTextAppend(MlirStringRef part, void *user) {
+  ShardText *text = user;
+  text->data = shardArenaGrow(text->arena, text->data, text->length, &text->capacity,
+                              text->length + part.length + 1, 1);
+  if (part.length)
+    memcpy(text->data + text->length, part.data, part.length);
+  text->length += part.length;
+  text->data[text->length] = 0;
+}
+
+void shardTextAdd(ShardText *text, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  for (const char *p = format; *p; ++p) {
+    char number[32];
+    if (*p == '#') {
+      snprintf(number, sizeof number, "%td", va_arg(arguments, intptr_t));
+      shardTextAppend(mlirStringRefCreateFromCString(number), text);
+    } else if (*p == '~') {
+      mlirTypePrint(va_arg(arguments, MlirType), shardTextAppend, text);
+    } else if (*p == '$') {
+      shardTextAppend(mlirStringRefCreateFromCString(va_arg(arguments, const char *)), text);
+    } else if (*p == '*') {
+      intptr_t n = va_arg(arguments, intptr_t), first = va_arg(arguments, intptr_t);
+      for (intptr_t i = 0; i < n; ++i)
+        shardTextAdd(text, i ? ", d#" : "d#", first + i);
+    } else {
+      shardTextAppend(mlirStringRefCreate(p, 1), text);
+    }
+  }
+  va_end(arguments);
+}
+
+static MlirWalkResult setLocation(MlirOperation op, void *user) {
+  mlirOperationSetLocation(op, *(MlirLocation *)user);
+  return MlirWalkResultAdvance;
+}
+
+MlirLogicalResult shardReplaceByText(MlirOperation op, const ShardText *text) {
+  MlirModule module = mlirModuleCreateParse(mlirOperationGetContext(op),
+                                            mlirStringRefCreate(text->data, text->length));
+  if (mlirModuleIsNull(module)) {
+    MlirStringRef name = shardOpGetName(op);
+    return shardEmitError(op, "internal error: the expansion of '%.*s' is not valid",
+                          (int)name.length, name.data);
+  }
+  MlirBlock body = shardFuncGetBody(mlirBlockGetFirstOperation(mlirModuleGetBody(module)));
+  ShardPointerMap *map = shardPointerMapCreate(text->arena, 64);
+  MlirValue *values = NULL;
+  size_t n = 0, capacity = 0;
+  for (intptr_t i = 0; i < mlirBlockGetNumArguments(body); ++i) {
+    values = shardArenaGrow(text->arena, values, n, &capacity, n + 1, sizeof(MlirValue));
+    values[n] = mlirOperationGetOperand(op, i);
+    shardPointerMapSet(map, mlirBlockGetArgument(body, i).ptr, (int64_t)n++);
+  }
+  MlirLocation location = mlirOperationGetLocation(op);
+  MlirOperation end = mlirBlockGetTerminator(body);
+  for (MlirOperation inner = mlirBlockGetFirstOperation(body); !mlirOperationEqual(inner, end);
+       inner = mlirOperationGetNextInBlock(inner)) {
+    MlirOperation copy = shardOpCloneMapped(inner, (MlirBlock){NULL}, op, map, values);
+    mlirOperationWalk(copy, setLocation, &location, MlirWalkPreOrder);
+    for (intptr_t r = 0; r < mlirOperationGetNumResults(inner); ++r) {
+      values = shardArenaGrow(text->arena, values, n, &capacity, n + 1, sizeof(MlirValue));
+      values[n] = mlirOperationGetResult(copy, r);
+      shardPointerMapSet(map, mlirOperationGetResult(inner, r).ptr, (int64_t)n++);
+    }
+  }
+  int64_t returned = shardPointerMapGetOr(map, mlirOperationGetOperand(end, 0).ptr, 0);
+  mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), values[returned]);
+  mlirModuleDestroy(module);
+  mlirOperationDestroy(op);
+  return mlirLogicalResultSuccess();
+}
