@@ -665,8 +665,6 @@ ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardA
     int32_t c = candidates[i].klass;
     if (s.plan->begin[c] != s.plan->end[c])
       continue; // taken along with its major neighbour
-    if (candidates[i].vocabulary && rules->classSizes[c] % degree != 0)
-      continue; // its gather needs shards of unequal sizes in one collective
     if (candidates[i].vocabulary || rules->classSizes[c] % degree == 0)
       any |= takeWhole(&s, c, candidates[i].vocabulary, &now);
     else
