@@ -93,6 +93,7 @@ const Model models[] = {
      .logits = true,
      .sumsPerLayer = 2,
      .rawLinalg = true,
+     .experts = 4,
      .rawTosa = true},
     {.name = "mixtral-dense",
      .batch = 2,
@@ -107,6 +108,7 @@ const Model models[] = {
      .logits = true,
      .sumsPerLayer = 2,
      .rawLinalg = true,
+     .experts = 4,
      .rawTosa = true},
     {.name = "mixtral-capacity",
      .batch = 2,
@@ -121,6 +123,7 @@ const Model models[] = {
      .logits = true,
      .sumsPerLayer = 2,
      .rawLinalg = true,
+     .experts = 4,
      .rawTosa = true,
      .mixesRows = true},
 };
@@ -170,10 +173,11 @@ bool modelParse(const char *text, Model *out) {
 }
 
 bool degreesParse(const char *text, Degrees *out) {
-  *out = (Degrees){1, 1, 1, 1};
+  *out = (Degrees){1, 1, 1, 1, 1};
   while (*text) {
     int64_t *field = strncmp(text, "pp", 2) == 0   ? &out->pp
                      : strncmp(text, "dp", 2) == 0 ? &out->dp
+                     : strncmp(text, "ep", 2) == 0 ? &out->ep
                      : strncmp(text, "sp", 2) == 0 ? &out->sp
                      : strncmp(text, "tp", 2) == 0 ? &out->tp
                                                    : NULL;
@@ -188,69 +192,117 @@ bool degreesParse(const char *text, Degrees *out) {
   return true;
 }
 
-int64_t degreesRanks(Degrees d) { return d.pp * d.dp * d.sp * d.tp; }
+int64_t degreesRanks(Degrees d) { return d.pp * d.dp * d.ep * d.sp * d.tp; }
 
-bool modelDivides(const Model *m, Degrees d) {
-  bool keyValue = m->keyValueHeads % d.tp == 0 || d.tp % m->keyValueHeads == 0;
-  return m->heads % d.tp == 0 && m->mlp % d.tp == 0 && keyValue && m->batch % d.dp == 0 &&
-         m->sequence % d.sp == 0 && d.pp <= m->layers + 2; // units: embedding, layers, head
+bool modelFits(const Model *m, Degrees d) {
+  return d.pp <= m->layers + 2; // units: embedding, layers, head
 }
 
-static bool splitsVocabulary(const Model *m, Degrees d) {
-  return m->vocabulary > 0 && m->vocabulary % d.tp == 0;
+static int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// Steps that `parts` ranks store of a dimension, over its size.
+static double stored(int64_t size, int64_t parts) {
+  return (double)(ceilDivide(size, parts) * parts) / (double)size;
 }
+
+/// The same of heads: blocks of them, or key/value heads over some of the ranks and the queries of
+/// each over the others.
+static FlopsRange storedHeads(const Model *m, int64_t parts) {
+  FlopsRange out = {stored(m->heads, parts), 1e300};
+  int64_t group = m->heads / m->keyValueHeads;
+  for (int64_t a = 1; a <= parts; ++a)
+    if (parts % a == 0) {
+      double now = stored(m->keyValueHeads, a) * stored(group, parts / a);
+      out.most = now < out.most ? now : out.most;
+    }
+  if (out.most < out.least)
+    out.most = out.least;
+  return out;
+}
+
+static FlopsRange scale(FlopsRange range, double by) {
+  return (FlopsRange){range.least * by, range.most * by};
+}
+
+FlopsRange modelRowsFlops(const Model *m, Degrees d) {
+  double rows = stored(m->batch, d.dp * d.ep) * stored(m->sequence > 0 ? m->sequence : 1, d.sp);
+  return (FlopsRange){rows, rows};
+}
+
+FlopsRange modelAttentionFlops(const Model *m, Degrees d) {
+  return scale(storedHeads(m, d.tp), modelRowsFlops(m, d).least);
+}
+
+static bool splitsVocabulary(const Model *m) { return m->vocabulary > 0; } // evenly or not
 
 /// Sent in a ring gather of a result of `bytes` over `parts` ranks.
 static double gatherBytes(int64_t parts, double bytes) {
   return bytes * (double)(parts - 1) / (double)parts;
 }
 
-ByteRange modelBytes(const Model *m, Degrees d) {
+/// Of a dimension over `parts` ranks: what one stores, or the mean of what they hold.
+static double share(int64_t size, int64_t parts, bool padded) {
+  return padded ? (double)ceilDivide(size, parts) : (double)size / (double)parts;
+}
+
+/// Sent for a layout by hand; padding counted in or not. `*optional` is what it may send more.
+static double sentBytes(const Model *m, Degrees d, bool padded, double *optional) {
   const double f32 = 4;
   // The hidden state as one rank holds it. All of it is whole over tp.
-  double rows = (double)m->batch / (double)d.dp * (double)m->sequence / (double)d.sp;
-  double hidden = rows * (double)m->hidden * f32;
+  int64_t batchParts = d.dp * d.ep; // outside of the experts
+  double batch = share(m->batch, batchParts, padded), sequence = share(m->sequence, d.sp, padded);
+  double hidden = batch * sequence * (double)m->hidden * f32;
   double onAStage = 1.0 / (double)d.pp; // of the mean, for what one stage does
-  double bytes = 0, optional = 0;
+  double bytes = 0;
 
   // tp: an all-reduce for each residual sum; one for the embedding if its vocabulary is split.
   double allReduce = 2 * gatherBytes(d.tp, hidden);
   bytes += (double)(m->layers * m->sumsPerLayer) * allReduce * onAStage;
-  if (splitsVocabulary(m, d))
+  bool splits = splitsVocabulary(m);
+  if (splits)
     bytes += allReduce * onAStage;
 
   // Results whole: gathered over whatever splits them.
-  int64_t rowParts = d.dp * d.sp;
-  double allRows = (double)(m->batch * m->sequence);
-  if (m->logits)
-    bytes += gatherBytes(rowParts * (splitsVocabulary(m, d) ? d.tp : 1),
-                         allRows * (double)m->vocabulary * f32) *
-             onAStage;
+  double rowParts = (double)(batchParts * d.sp), rows = batch * sequence * rowParts;
+  if (m->logits) {
+    int64_t parts = splits ? d.tp : 1;
+    double columns = share(m->vocabulary, parts, padded) * (double)parts;
+    bytes += gatherBytes(batchParts * d.sp * parts, rows * columns * f32) * onAStage;
+  }
   if (m->hiddenResult) {
-    bytes += gatherBytes(rowParts, allRows * (double)m->hidden * f32) * onAStage;
-    bytes += gatherBytes(d.dp, (double)(m->batch * m->hidden) * f32) * onAStage;
-    // The pooler goes by cost: whole, or split with one collective.
-    optional +=
-        2 * gatherBytes(d.tp, (double)m->batch / (double)d.dp * (double)m->hidden * f32) * onAStage;
+    bytes += gatherBytes(batchParts * d.sp, rows * (double)m->hidden * f32) * onAStage;
+    bytes += gatherBytes(batchParts, batch * (double)(batchParts * m->hidden) * f32) * onAStage;
+    // The pooler goes by cost: whole, or split with one collective. It reads one row a sequence.
+    *optional += 2 * gatherBytes(d.tp, batch * (double)m->hidden * f32) * onAStage;
+    *optional += 2 * gatherBytes(d.sp, batch * (double)m->hidden * f32) * onAStage;
   }
   if (m->classes) {
-    bytes += gatherBytes(d.dp, (double)(m->batch * m->classes) * f32) * onAStage;
+    bytes += gatherBytes(batchParts, batch * (double)(batchParts * m->classes) * f32) * onAStage;
     // Patch embedding and classifier: at most one collective each.
-    optional += (gatherBytes(d.tp, 2 * hidden) +
-                 2 * gatherBytes(d.tp, (double)m->batch / (double)d.dp *
-                                           (double)(m->hidden + m->classes) * f32)) *
-                onAStage;
+    *optional += (gatherBytes(d.tp, 2 * hidden) +
+                  2 * gatherBytes(d.tp, batch * (double)(m->hidden + m->classes) * f32)) *
+                 onAStage;
+    // The row of the class goes to all; the patches that it comes before move on by one.
+    *optional += 2 * gatherBytes(d.sp, batch * (double)m->hidden * f32) * onAStage;
+    *optional += (double)(d.sp - 1) * batch * (double)m->hidden * f32 * onAStage;
   }
 
   // sp: one gather of keys and values a layer, or something cheaper.
-  int64_t localKeyValueHeads = m->keyValueHeads > d.tp ? m->keyValueHeads / d.tp : 1;
-  double keysAndValues = 2 * (double)m->batch / (double)d.dp * (double)m->sequence *
-                         (double)(localKeyValueHeads * m->headSize) * f32;
-  optional += (double)m->layers * gatherBytes(d.sp, keysAndValues) * onAStage;
+  double localKeyValueHeads = (double)ceilDivide(m->keyValueHeads, d.tp);
+  double keysAndValues =
+      2 * batch * sequence * (double)d.sp * localKeyValueHeads * (double)m->headSize * f32;
+  *optional += (double)m->layers * gatherBytes(d.sp, keysAndValues) * onAStage;
+  // A padding mask of the sequence, a byte each.
+  *optional += gatherBytes(d.sp, batch * sequence * (double)d.sp) * onAStage;
 
   // pp: the hidden state over each boundary, from every rank of a stage but the last.
-  bytes += hidden * (double)(d.pp - 1) / (double)d.pp;
-  return (ByteRange){bytes, bytes + optional};
+  return bytes + hidden * (double)(d.pp - 1) / (double)d.pp;
+}
+
+ByteRange modelBytes(const Model *m, Degrees d) {
+  double ignored = 0, optional = 0;
+  double least = sentBytes(m, d, false, &ignored), most = sentBytes(m, d, true, &optional);
+  return (ByteRange){least, most + optional};
 }
 
 //===----------------------------------------------------------------------===//
@@ -312,9 +364,11 @@ ContractionClass modelClassify(const Model *m, Degrees d, const char *weightName
   case WEIGHT_ROWS:
     return CONTRACTION_SPLIT;
   case WEIGHT_KEYVALUE:
-    return m->keyValueHeads < d.tp ? CONTRACTION_WHOLE : CONTRACTION_SPLIT;
+    // Fewer than ranks: copies. Others that do not divide may be copied in part.
+    return m->keyValueHeads % d.tp == 0 || m->heads == m->keyValueHeads ? CONTRACTION_SPLIT
+                                                                        : CONTRACTION_WHOLE;
   case WEIGHT_VOCABULARY:
-    return splitsVocabulary(m, d) ? CONTRACTION_SPLIT : CONTRACTION_WHOLE;
+    return splitsVocabulary(m) ? CONTRACTION_SPLIT : CONTRACTION_WHOLE;
   case WEIGHT_ROUTER:
     return CONTRACTION_ROUTER;
   case WEIGHT_BY_COST:
@@ -325,13 +379,39 @@ ContractionClass modelClassify(const Model *m, Degrees d, const char *weightName
   return CONTRACTION_UNKNOWN;
 }
 
+FlopsRange modelWeightFlops(const Model *m, Degrees d, const char *name) {
+  double rows = modelRowsFlops(m, d).least;
+  FlopsRange even = {1, 1}, out = even;
+  double features;
+  switch (weightKind(name)) {
+  case WEIGHT_COLUMNS:
+  case WEIGHT_ROWS:
+    out = storedHeads(m, d.tp);
+    if (!contains(name, "attn") && !contains(name, "attention")) {
+      features = stored(m->mlp, d.tp);
+      out = (FlopsRange){features, features};
+    }
+    break;
+  case WEIGHT_KEYVALUE:
+    out = m->heads == m->keyValueHeads ? storedHeads(m, d.tp) : even;
+    break;
+  case WEIGHT_VOCABULARY:
+    features = stored(m->vocabulary, d.tp);
+    out = (FlopsRange){features, features};
+    break;
+  default:
+    break;
+  }
+  return scale(out, rows);
+}
+
 void modelWeightParts(const Model *m, Degrees d, const char *weightName, int64_t *least,
                       int64_t *most) {
   *least = *most = 1;
   switch (weightKind(weightName)) {
   case WEIGHT_COLUMNS:
   case WEIGHT_ROWS:
-    *least = *most = d.tp;
+    *least = *most = contains(weightName, ".experts.") ? d.tp * d.ep : d.tp;
     // One weight for queries and for fewer keys and values is cut in parts, of which the latter
     // are split as keys and values alone would be.
     if (m->unevenFused && contains(weightName, "c_attn") && m->keyValueHeads < d.tp)
@@ -339,9 +419,13 @@ void modelWeightParts(const Model *m, Degrees d, const char *weightName, int64_t
     break;
   case WEIGHT_KEYVALUE:
     *least = *most = m->keyValueHeads < d.tp ? m->keyValueHeads : d.tp;
+    if (m->heads == m->keyValueHeads)
+      *least = *most = d.tp;
+    else if (m->keyValueHeads % d.tp != 0 && d.tp % m->keyValueHeads != 0)
+      *least = 1, *most = d.tp;
     break;
   case WEIGHT_VOCABULARY:
-    *least = *most = splitsVocabulary(m, d) ? d.tp : 1;
+    *least = *most = splitsVocabulary(m) ? d.tp : 1;
     break;
   case WEIGHT_BY_COST:
     *most = d.tp;

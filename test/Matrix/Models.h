@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 typedef struct Degrees {
-  int64_t pp, dp, sp, tp;
+  int64_t pp, dp, ep, sp, tp;
 } Degrees;
 
 typedef struct Model {
@@ -25,6 +25,7 @@ typedef struct Model {
   bool embedded;    // embedded.linalg.mlir is there
   bool rawLinalg;   // raw.linalg.generic.mlir is there
   bool rawTosa;     // raw.tosa.mlir is there
+  int64_t experts;  // 0: no experts
   bool unevenFused; // one weight for queries, keys and values with fewer keys than queries: no view
                     // cuts it evenly, so that every rank may hold it whole
 } Model;
@@ -39,8 +40,8 @@ bool modelParse(const char *text, Model *out);
 /// Parses "tp2,pp2"; missing degrees are 1. False on anything else.
 bool degreesParse(const char *text, Degrees *out);
 int64_t degreesRanks(Degrees degrees);
-/// Whether every size that these degrees split divides (issue rule: else the cell may be refused).
-bool modelDivides(const Model *model, Degrees degrees);
+/// Whether the model has a unit for each stage; a cell that has not may be refused.
+bool modelFits(const Model *model, Degrees degrees);
 
 /// Bytes that one rank sends in one step, mean over all ranks: least and most that are accepted,
 /// before the 5 % of tolerance.
@@ -48,6 +49,16 @@ typedef struct ByteRange {
   double least, most;
 } ByteRange;
 ByteRange modelBytes(const Model *model, Degrees degrees);
+
+/// How many flops all ranks do for one of the unsharded program's, by the uneven parts that a
+/// layout by hand may have: more than 1 where parts are padded. The last two are of one
+/// contraction.
+typedef struct FlopsRange {
+  double least, most;
+} FlopsRange;
+FlopsRange modelRowsFlops(const Model *model, Degrees degrees);      // whatever its weight
+FlopsRange modelAttentionFlops(const Model *model, Degrees degrees); // scores, weighted values
+FlopsRange modelWeightFlops(const Model *model, Degrees degrees, const char *weightName);
 
 /// What a contraction is, by the weight it multiplies ("" for a product of two activations).
 typedef enum ContractionClass {
