@@ -27,6 +27,7 @@ typedef enum ShardFactorKind {
 typedef struct ShardWindow {
   int64_t fromSize, toSize, from, to, length;
   int64_t stepBytes; // of the operand
+  bool toAll;        // every rank gets all of it: the result is whole along the dimension
 } ShardWindow;
 
 typedef struct ShardFactor {

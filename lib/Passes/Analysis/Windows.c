@@ -14,12 +14,13 @@ int64_t shardFactorWindowBytes(const ShardFactor *factor, int64_t n) {
   int64_t bytes = 0;
   for (int32_t w = 0; w < factor->nWindows; ++w) {
     const ShardWindow *window = &factor->windows[w];
-    int64_t from = (window->fromSize + n - 1) / n, to = (window->toSize + n - 1) / n;
+    int64_t from = (window->fromSize + n - 1) / n;
+    int64_t to = window->toAll ? 0 : (window->toSize + n - 1) / n;
     for (int64_t r = 0; r < n; ++r) {
       // What rank r wants of the operand, in the operand's steps, and what it holds of that.
       int64_t begin = r * to > window->to ? r * to : window->to;
       int64_t end = window->to + window->length;
-      end = (r + 1) * to < end ? (r + 1) * to : end;
+      end = !window->toAll && (r + 1) * to < end ? (r + 1) * to : end;
       begin += window->from - window->to;
       end += window->from - window->to;
       if (begin >= end)
@@ -75,6 +76,14 @@ static bool readWindow(MlirOperation op, int32_t i, intptr_t d, int64_t *at, Sha
   return other == d && mlirOperationGetNumOperands(op) > 1;
 }
 
+static bool hasAtoms(const ShardRuleBuilder *b, const ShardPort *port, intptr_t d) {
+  const ShardValueInfo *info = &b->rules->values[port->value];
+  for (int32_t a = 0; a < info->nAtoms; ++a)
+    if (info->atoms[a].dim == d)
+      return true;
+  return false;
+}
+
 /// The only atom of a dimension, if it is on a factor that must be whole; -1.
 static int32_t wholeAtom(const ShardRuleBuilder *b, const ShardOpRule *rule, const ShardPort *port,
                          intptr_t d) {
@@ -111,7 +120,9 @@ static void bindWindow(ShardRuleBuilder *b, ShardPort *port, int32_t atom, int32
 static void analyseDimension(ShardRuleBuilder *b, ShardOpRule *rule, intptr_t d) {
   enum { MAX_OPERANDS = 32 };
   int32_t atoms[MAX_OPERANDS], result = wholeAtom(b, rule, &rule->results[0], d);
-  if (result < 0 || rule->nOperands > MAX_OPERANDS)
+  // One step of a split dimension goes to all ranks.
+  bool toAll = !hasAtoms(b, &rule->results[0], d);
+  if ((result < 0 && !toAll) || rule->nOperands > MAX_OPERANDS)
     return;
   ShardWindow *windows = SHARD_ARENA_ARRAY(b->arena, ShardWindow, rule->nOperands);
   int64_t at = 0, size = sizeOf(b->rules->values[rule->results[0].value].value, d);
@@ -122,7 +133,8 @@ static void analyseDimension(ShardRuleBuilder *b, ShardOpRule *rule, intptr_t d)
         !readWindow(rule->op, i, d, &at, &windows[i]))
       return;
     windows[i].stepBytes = info->bytes / windows[i].fromSize;
-    size = greatestDivisor(size, windows[i].fromSize);
+    windows[i].toAll = toAll;
+    size = toAll ? windows[i].fromSize : greatestDivisor(size, windows[i].fromSize);
   }
   int32_t factor = rule->nFactors;
   ShardFactor *factors = SHARD_ARENA_ARRAY(b->arena, ShardFactor, factor + 1);
@@ -138,7 +150,8 @@ static void analyseDimension(ShardRuleBuilder *b, ShardOpRule *rule, intptr_t d)
   ++rule->nFactors;
   for (int32_t i = 0; i < rule->nOperands; ++i)
     bindWindow(b, &rule->operands[i], atoms[i], factor);
-  bindWindow(b, &rule->results[0], result, factor);
+  if (!toAll)
+    bindWindow(b, &rule->results[0], result, factor);
 }
 
 void shardRuleAnalyseWindows(ShardRuleBuilder *b, ShardOpRule *rule) {

@@ -563,7 +563,9 @@ static void forwardOp(Solver *s, Frame *frame, int32_t op) {
       if (fixed < 0 && options[k] != SHARD_CHOICE_PASS &&
           (options[k] == SHARD_CHOICE_NONE ||
            shardFactorIsCombined(choiceFactor(rule, options[k])) ||
-           choiceFactor(rule, options[k])->kind == SHARD_FACTOR_SELECT))
+           choiceFactor(rule, options[k])->kind == SHARD_FACTOR_SELECT ||
+           (choiceFactor(rule, options[k])->kind == SHARD_FACTOR_WINDOW &&
+            choiceFactor(rule, options[k])->windows[0].toAll)))
         options[kept++] = options[k];
     if (factor >= 0 &&
         (choiceFactor(rule, factor)->kind == SHARD_FACTOR_PARALLEL ||

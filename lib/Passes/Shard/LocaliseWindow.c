@@ -14,7 +14,7 @@ enum { MAX_DIMS = 32 };
 const ShardFactor *shardLocaliserFindWindow(const ShardLocaliser *l, intptr_t d,
                                             ShardAxisList *outAxes) {
   const ShardOpRule *rule = l->plan->rule;
-  const ShardPort *port = &rule->results[0];
+  const ShardPort *port = &rule->operands[0];
   const ShardValueInfo *info = &l->build->spmd->rules->values[port->value];
   for (int32_t a = 0; a < info->nAtoms; ++a) {
     int32_t f = port->factors ? port->factors[a] : -1;
@@ -49,10 +49,12 @@ typedef struct MoveList {
 // The steps of the window that rank `s` holds and rank `r` wants.
 static void addMove(ShardArena *arena, MoveList *list, const ShardWindow *window, int64_t n,
                     int64_t s, int64_t r, intptr_t rank, intptr_t d, const int64_t *shape) {
-  int64_t from = (window->fromSize + n - 1) / n, to = (window->toSize + n - 1) / n;
+  int64_t from = (window->fromSize + n - 1) / n;
+  int64_t to = window->toAll ? window->toSize : (window->toSize + n - 1) / n;
+  int64_t first = window->toAll ? 0 : r * to;
   int64_t shift = window->to - window->from; // from the operand's steps to the result's
-  int64_t begin = larger(larger(r * to, window->to), s * from + shift);
-  int64_t end = smaller(smaller((r + 1) * to, window->to + window->length),
+  int64_t begin = larger(larger(first, window->to), s * from + shift);
+  int64_t end = smaller(smaller(first + to, window->to + window->length),
                         smaller((s + 1) * from, window->fromSize) + shift);
   if (begin >= end)
     return;
@@ -61,7 +63,7 @@ static void addMove(ShardArena *arena, MoveList *list, const ShardWindow *window
     numbers[k] = shape[k];
   numbers[d] = end - begin;
   numbers[rank + d] = begin - shift - s * from;
-  numbers[2 * rank + d] = begin - r * to;
+  numbers[2 * rank + d] = begin - first;
   list->moves = shardArenaGrow(arena, list->moves, list->count, &list->capacity, list->count + 1,
                                sizeof(ShardReshardMove));
   list->moves[list->count++] = (ShardReshardMove){.sender = s,
@@ -150,7 +152,8 @@ MlirValue shardLocaliseWindows(ShardLocaliser *l) {
     if (!factor)
       continue;
     int64_t n = shardAxisListSize(&spmd->mesh, axes);
-    int64_t size = (factor->windows[0].toSize + n - 1) / n;
+    int64_t size = factor->windows[0].toSize;
+    size = factor->windows[0].toAll ? size : (size + n - 1) / n;
     MlirValue dest = createDest(l, place, mlirValueGetType(value), d, size);
     for (int32_t i = 0; i < rule->nOperands; ++i)
       dest = moveWindow(l, place, i, d, &factor->windows[i], axes,

@@ -100,7 +100,8 @@ static bool isMoved(const ShardSpmd *spmd, const ShardOpRule *rule, int32_t fact
   return false;
 }
 
-// Ranks choose among what they hold where that says less than gathering it.
+// Ranks choose among what they hold where that says less than gathering it, and hand on a step of
+// it.
 static void chooseWhereSplit(const ShardSpmd *spmd, ShardOpPlan *plan) {
   const ShardOpRule *rule = plan->rule;
   for (int32_t i = 0; i < rule->nOperands; ++i) {
@@ -108,8 +109,12 @@ static void chooseWhereSplit(const ShardSpmd *spmd, ShardOpPlan *plan) {
     const ShardSharding *own = spmd->own[port->value];
     for (int32_t k = 0; k < own->nAtoms; ++k) {
       int32_t f = port->factors ? port->factors[k] : -1;
-      if (f >= 0 && rule->factors[f].kind == SHARD_FACTOR_SELECT && !own->atoms[k].span &&
-          shardFactorPays(&rule->factors[f], shardAxisListSize(&spmd->mesh, own->atoms[k])))
+      if (f < 0 || own->atoms[k].span)
+        continue;
+      const ShardFactor *factor = &rule->factors[f];
+      int64_t n = shardAxisListSize(&spmd->mesh, own->atoms[k]);
+      if ((factor->kind == SHARD_FACTOR_SELECT && shardFactorPays(factor, n)) ||
+          (factor->kind == SHARD_FACTOR_WINDOW && factor->windows[0].toAll))
         splitFactor(spmd, plan, f, &own->atoms[k], NULL);
     }
   }
