@@ -19,7 +19,7 @@ typedef struct Node {
   bool entered;     // the target's own partial axes
   bool settled;
   int64_t cost, bound; // so far; at least still to come
-  int32_t nMessages, nSteps;
+  int32_t nMessages, nRounds, nSteps;
   int32_t parent;
   ShardReshardStep step; // from the parent
 } Node;
@@ -113,7 +113,17 @@ static bool isBetter(const Node *a, const Node *b) {
     return costA < costB;
   if (a->nMessages != b->nMessages)
     return a->nMessages < b->nMessages;
+  if (a->nRounds != b->nRounds)
+    return a->nRounds < b->nRounds;
   return a->nSteps < b->nSteps;
+}
+
+// Messages that a rank sends one after the other; on a ring of n, n - 1.
+static int32_t roundsOf(const Search *search, const ShardReshardStep *step) {
+  if (step->nMessages == 0 || step->kind == SHARD_RESHARD_EXCHANGE)
+    return step->nMessages;
+  int32_t ring = (int32_t)axesProduct(search->mesh, step->nAxes, step->axes) - 1;
+  return step->kind == SHARD_RESHARD_ALL_REDUCE ? 2 * ring : ring;
 }
 
 // Adds the placement that a step leads to. `child` has its cuts (borrowed), partial and entered.
@@ -125,6 +135,7 @@ static void addNode(Search *search, int32_t parent, Node child, ShardReshardStep
   child.cost = from->cost + step.sentBytes * percentOf(search, step.kind) +
                search->options->messageBytes * problem->nDevices * step.nMessages * 100;
   child.nMessages = from->nMessages + step.nMessages;
+  child.nRounds = from->nRounds + roundsOf(search, &step);
   child.nSteps = from->nSteps + 1;
   child.parent = parent;
   child.step = step;
@@ -215,8 +226,8 @@ static void addChunk(int64_t *chunks, int *count, int64_t chunk) {
 }
 
 // Chunks that cutting a piece further over these axes can have: as the target has it, the smallest,
-// and, of a whole piece, somewhat larger ones and those that leave full chunks when other axes cut it
-// further. All ranks' parts must be chunks of the whole piece, and none larger than before.
+// and, of a whole piece, somewhat larger ones and those that leave full chunks when other axes cut
+// it further. All ranks' parts must be chunks of the whole piece, and none larger than before.
 static int chunksAfter(const Search *search, int32_t p, const Cut *cut, int n, const uint8_t *axes,
                        int64_t *out) {
   int64_t devices = axesProduct(search->mesh, n, axes);

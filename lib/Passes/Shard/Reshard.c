@@ -53,7 +53,9 @@ static ShardReshardPlan *findPlan(const ShardSpmd *spmd, int32_t value, const Sh
   MlirType element = mlirShapedTypeGetElementType(info->type);
   ShardReshardPlacement ends[2];
   ShardReshardPlan *plan = NULL;
-  static const ShardReshardOptions options = {.messageBytes = MESSAGE_BYTES};
+  // A collective that sends some padding too is worth less than the rounds that avoid it.
+  static const ShardReshardOptions options = {.messageBytes = MESSAGE_BYTES,
+                                              .bytePercent[SHARD_RESHARD_EXCHANGE] = 105};
   *outMessage = "a value has too many dimensions";
   if (describePlacement(info, from, &ends[0]) && describePlacement(info, to, &ends[1]))
     shardReshardPlanCreate(&mesh, shardTypeElementBytes(element), &ends[0], &ends[1], &options,
@@ -455,8 +457,12 @@ typedef struct Cause {
   MlirOperation op;
 } Cause;
 
-static Cause causeOf(const ShardSpmd *spmd, const ShardReshardStep *step, int32_t value,
-                     MlirOperation consumer) {
+static Cause causeOf(const ShardSpmd *spmd, const ShardReshardPlan *plan, int32_t index,
+                     int32_t value, MlirOperation consumer) {
+  const ShardReshardStep *step = &plan->steps[index];
+  bool endsWhole = true;
+  for (int32_t p = 0; p < plan->nPieces; ++p)
+    endsWhole &= plan->states[index + 1].pieces[p].nAxes == 0;
   bool sums = step->kind == SHARD_RESHARD_ALL_REDUCE || step->kind == SHARD_RESHARD_REDUCE_SCATTER;
   int32_t maker = sums ? partialSourceOf(spmd, value, step->axes[0]) : value;
   const char *producer = shardSpmdProducerText(spmd, maker), *user = consumerText(spmd, consumer);
@@ -477,8 +483,13 @@ static Cause causeOf(const ShardSpmd *spmd, const ShardReshardStep *step, int32_
     cause.kind = "all-gather";
     cause.text = shardArenaFormat(spmd->arena, "split %s wanted whole by %s", producer, user);
     break;
+  case SHARD_RESHARD_EXCHANGE:
+    cause.kind = "permute";
+    cause.text = shardArenaFormat(spmd->arena, "split %s wanted %s by %s", producer,
+                                  endsWhole ? "whole" : "split otherwise", user);
+    break;
   default:
-    cause.kind = step->kind == SHARD_RESHARD_EXCHANGE ? "permute" : "all-to-all";
+    cause.kind = "all-to-all";
     cause.text =
         shardArenaFormat(spmd->arena, "split %s wanted split otherwise by %s", producer, user);
     break;
@@ -523,7 +534,7 @@ static MlirValue emitStep(ShardBuild *build, int32_t value, MlirValue source,
   memcpy(s.axes.axis, step->axes, (size_t)step->nAxes);
   s.devices = shardAxisListSize(&spmd->mesh, s.axes);
   if (step->sentBytes) {
-    Cause cause = causeOf(spmd, step, value, consumer);
+    Cause cause = causeOf(spmd, plan, index, value, consumer);
     s.place.location = mlirOperationGetLocation(cause.op);
     MlirStringRef name = shardOpGetName(cause.op);
     s.site =
