@@ -62,6 +62,9 @@ typedef enum ShardRtKind {
 } ShardRtKind;
 #define SHARD_RT_N_KINDS 8
 
+/// "all-reduce", ..., "barrier"; "?" for other numbers. Never freed. Thread-safe.
+SHARD_EXPORTED const char *shardRtKindGetName(ShardRtKind kind);
+
 typedef int32_t ShardRtSite; // number of the collective in the program; -1 when not from a program
 
 typedef struct ShardRtWorld ShardRtWorld; // all ranks of one program. Thread-safe.

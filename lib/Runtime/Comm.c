@@ -29,7 +29,7 @@ const char *shardRtElementName(ShardRtElement element) {
   return elementIsValid(element) ? elements[element].name : "?";
 }
 
-const char *shardRtKindName(ShardRtKind kind) {
+const char *shardRtKindGetName(ShardRtKind kind) {
   static const char *const names[SHARD_RT_N_KINDS] = {
       [SHARD_RT_ALL_REDUCE] = "all-reduce",
       [SHARD_RT_ALL_GATHER] = "all-gather",
@@ -44,7 +44,7 @@ const char *shardRtKindName(ShardRtKind kind) {
 }
 
 void shardRtDescribe(const ShardRtCollective *collective, char *text, size_t size) {
-  const char *kind = collective->isReceive ? "receive" : shardRtKindName(collective->kind);
+  const char *kind = collective->isReceive ? "receive" : shardRtKindGetName(collective->kind);
   char site[64] = "";
   if (collective->site >= 0 && collective->call)
     snprintf(site, sizeof(site), " (site %d, call %" PRIu64 ")", collective->site,
@@ -418,7 +418,8 @@ static ShardRtStatus startMessage(ShardRtComm *comm, ShardRtCollective *collecti
   const ShardProgramSite *entry = nameCollective(comm, collective);
   ShardRtStatus status = world->backend->start(world->state, comm, NULL, 0, collective, outRequest);
   if (status == SHARD_RT_OK && !collective->isReceive && collective->peer != comm->rank) {
-    bool permutes = entry && entry->kind && !strcmp(entry->kind, shardRtKindName(SHARD_RT_PERMUTE));
+    bool permutes =
+        entry && entry->kind && !strcmp(entry->kind, shardRtKindGetName(SHARD_RT_PERMUTE));
     comm->bytes[permutes ? SHARD_RT_PERMUTE : SHARD_RT_SEND] +=
         (int64_t)(collective->chunk * shardRtElementSize(collective->element));
   }

@@ -165,7 +165,6 @@ void shardRtCommBeginStep(ShardRtComm *comm);
 
 size_t shardRtElementSize(ShardRtElement element); // bytes; 0: no such element
 const char *shardRtElementName(ShardRtElement element);
-const char *shardRtKindName(ShardRtKind kind);
 
 //===----------------------------------------------------------------------===//
 // Reduce.c

@@ -16,10 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/// In the order of ShardRtKind. A barrier moves nothing.
-static const char *const kindNames[] = {
-    "all-reduce", "all-gather", "reduce-scatter", "all-to-all", "permute", "broadcast", "send"};
-enum { nKindNames = sizeof kindNames / sizeof kindNames[0] };
+/// Kinds that move something: all but the last, a barrier.
+enum { nMovingKinds = SHARD_RT_BARRIER };
 
 static const ShardProgramValue *findResult(const ShardProgram *program, int32_t index) {
   for (int32_t i = 0; i < program->nResults; ++i)
@@ -102,11 +100,11 @@ bool reportText(const ShardProgram *program, const Execution *execution, bool qu
            1e3 * execution->minSeconds, 1e3 * execution->medianSeconds, execution->iterations);
     printf("sent by a rank, mean, an iteration:");
     bool any = false;
-    for (int kind = 0; kind < nKindNames; ++kind) {
+    for (int kind = 0; kind < nMovingKinds; ++kind) {
       if (execution->bytes[kind] == 0)
         continue;
       formatBytes(execution->bytes[kind], text, sizeof text);
-      printf("%s %s %s", any ? "," : "", kindNames[kind], text);
+      printf("%s %s %s", any ? "," : "", shardRtKindGetName((ShardRtKind)kind), text);
       any = true;
     }
     printf("%s\n", any ? "" : " nothing");
@@ -178,8 +176,9 @@ void reportJson(const ShardProgram *program, const Execution *execution, const c
   json_object_set_new(iterations, "medianSeconds", json_real(execution->medianSeconds));
   json_object_set_new(root, "iterations", iterations);
   json_object_set_new(root, "outputs", jsonOutputs(program, execution));
-  for (int kind = 0; kind < nKindNames; ++kind)
-    json_object_set_new(bytes, kindNames[kind], number(execution->bytes[kind]));
+  for (int kind = 0; kind < nMovingKinds; ++kind)
+    json_object_set_new(bytes, shardRtKindGetName((ShardRtKind)kind),
+                        number(execution->bytes[kind]));
   json_object_set_new(root, "bytes", bytes);
   for (int64_t r = 0; r < execution->nRanks; ++r)
     json_array_append_new(peak, json_integer((json_int_t)execution->peakBytes[r]));

@@ -4,6 +4,7 @@
 // together send too much.
 //===----------------------------------------------------------------------===//
 
+#include "../Core/Collectives.h"
 #include "../Core/Pass.h"
 
 #include "mlir-c/BuiltinAttributes.h"
@@ -25,10 +26,6 @@ static const ShardOption optionTable[] = {
     SHARD_OPTION(CheckCommOptions, implicit, "implicit", "true", "",
                  "Allow collectives that no annotation asks for"),
 };
-
-static const char *const kindNames[] = {
-    "all-reduce", "all-gather", "reduce-scatter", "all-to-all", "permute", "broadcast", "send"};
-enum { nKindNames = sizeof kindNames / sizeof kindNames[0] };
 
 typedef struct Check {
   const CheckCommOptions *options;
@@ -152,8 +149,9 @@ static MlirLogicalResult checkForbid(const ShardPassRun *run, const char *forbid
   for (const char *at = forbid; *at;) {
     size_t length = strcspn(at, ","), name = strcspn(at, ":,");
     bool known = false;
-    for (int i = 0; i < nKindNames; ++i)
-      known |= strlen(kindNames[i]) == name && memcmp(kindNames[i], at, name) == 0;
+    const char *kind;
+    for (intptr_t i = 0; (kind = shardCollectiveKindName(i)); ++i)
+      known |= strlen(kind) == name && memcmp(kind, at, name) == 0;
     if (!known)
       return shardEmitError(run->op,
                             "forbid: '%.*s' is no kind of collective; expected all-reduce, "

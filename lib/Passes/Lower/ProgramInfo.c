@@ -14,6 +14,7 @@
 #include "Lower.h"
 
 #include "../Analysis/Mesh.h"
+#include "../Core/Collectives.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -354,28 +355,13 @@ static MlirAttribute dictionaryText(MlirAttribute dictionary, const char *name) 
 
 static MlirLogicalResult collectSite(void *user, MlirOperation op) {
   SiteCollector *collector = user;
-  MlirStringRef name = shardOpGetName(op);
   int64_t site;
   MlirAttribute attribute = shardOpGetAttribute(op, "spmd.site");
-  if (name.length < 6 || strncmp(name.data, "shard.", 6) || mlirAttributeIsNull(attribute) ||
-      !shardAttrGetI64(attribute, &site))
+  if (mlirAttributeIsNull(attribute) || !shardAttrGetI64(attribute, &site))
     return mlirLogicalResultSuccess();
   ShardLowering *lowering = collector->lowering;
   MlirContext context = lowering->context;
-  static const struct {
-    const char *op, *kind;
-  } kinds[] = {{"shard.all_reduce", "all-reduce"},
-               {"shard.all_gather", "all-gather"},
-               {"shard.reduce_scatter", "reduce-scatter"},
-               {"shard.all_to_all", "all-to-all"},
-               {"shard.shift", "permute"},
-               {"shard.broadcast", "broadcast"},
-               {"shard.send", "send"},
-               {"shard.recv", "send"}};
-  const char *kind = NULL;
-  for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); ++i)
-    if (shardStringIs(name, kinds[i].op))
-      kind = kinds[i].kind;
+  const char *kind = shardCollectiveKind(op);
   if (!kind)
     return mlirLogicalResultSuccess();
   MlirAttribute kindAttribute = shardAttrString(context, kind);

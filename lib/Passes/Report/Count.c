@@ -4,6 +4,8 @@
 //===----------------------------------------------------------------------===//
 #include "Count.h"
 
+#include "../Core/Collectives.h"
+
 #include "../Analysis/Rules.h"
 #include "../Core/Diagnostics.h"
 
@@ -82,18 +84,9 @@ static double bytesSent(const Counter *counter, MlirOperation op) {
   return in; // shift, send
 }
 
+/// A send and its receive are one call.
 static const char *kindOf(MlirOperation op) {
-  static const char *const kinds[][2] = {{"shard.all_reduce", "all-reduce"},
-                                         {"shard.all_gather", "all-gather"},
-                                         {"shard.reduce_scatter", "reduce-scatter"},
-                                         {"shard.all_to_all", "all-to-all"},
-                                         {"shard.shift", "permute"},
-                                         {"shard.broadcast", "broadcast"},
-                                         {"shard.send", "send"}};
-  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; ++i)
-    if (shardOpIs(op, kinds[i][0]))
-      return kinds[i][1];
-  return NULL;
+  return shardOpIs(op, "shard.recv") ? NULL : shardCollectiveKind(op);
 }
 
 static ShardCountSite *getSite(Counter *counter, int64_t number) {
