@@ -199,6 +199,7 @@ static void buildElement(void *user, const ShardInsert *at, const MlirValue *arg
 static MlirOperation buildSlice(Insertion *in, MlirBlock block, MlirValue part) {
   ShardSpmd *spmd = in->l->build->spmd;
   MlirOperation copy = in->l->copy;
+  MlirAttribute steps = shardOpGetAttribute(copy, "static_strides");
   MlirValue destination = mlirOperationGetOperand(copy, 1);
   MlirValue *operands = SHARD_ARENA_ARRAY(spmd->arena, MlirValue, in->rank + 2);
   int64_t *offsets = SHARD_ARENA_ARRAY(spmd->arena, int64_t, in->rank);
@@ -217,7 +218,7 @@ static MlirOperation buildSlice(Insertion *in, MlirBlock block, MlirValue part) 
     if (dynamic)
       operands[n++] = dim->place, ++nPlaces;
     sizes[d] = dim->window;
-    strides[d] = 1;
+    strides[d] = mlirDenseI64ArrayGetElement(steps, d); // 1 where it is cut
   }
   MlirType type = mlirValueGetType(destination);
   if (!inserts)
