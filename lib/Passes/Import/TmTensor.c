@@ -1,10 +1,12 @@
 //===- TmTensor.c - torch-mlir's tm_tensor ops to linalg ----------*- C -*-===//
 // MLIR does not know this dialect: its ops come in generic form, and nothing has verified them.
 // Scan becomes a linalg.generic that carries its running value along the dimension; sort and top-k
-// a selection (Analysis/Selection.h); scatter a reduction over the updates in which the element
-// that an update names takes it; attention its two products around a softmax.
+// a selection (Analysis/Selection.h), or places and a pick where all is sorted; scatter a reduction
+// over the updates in which the element that an update names takes it; attention its two products
+// around a softmax.
 //===----------------------------------------------------------------------===//
 #include "ImportParts.h"
+#include "SortByPlace.h"
 
 #include "../Analysis/Selection.h"
 
@@ -290,14 +292,15 @@ static MlirValue buildBodyOrder(void *user, const ShardInsert *at, const MlirVal
   return order->strict ? shardInsertBinary(at, "arith.xori", value, order->yes) : value;
 }
 
-/// Selects by the op's body. `strict`: how it is to be read where it is no plain comparison.
-static MlirOperation insertSelection(const TmOp *t, ShardSelection *selection, bool strict) {
+/// Selects, or sorts all, by the op's body; by `known` if it is not null. `strict`: how the body is
+/// to be read where it is no plain comparison. Writes the tensors and the positions.
+static void insertSelection(const TmOp *t, ShardSelection *selection, ShardOrder *known,
+                            bool strict, MlirValue *outResults) {
   ShardInsert at = shardInsertBefore(t->op);
-  ShardOrder order;
   BodyOrder bodyOrder = {.t = t, .strict = strict};
-  if (knownOrder(t, &order)) {
+  if (known) {
     selection->order = shardOrderBuild;
-    selection->user = &order;
+    selection->user = known;
   } else {
     if (strict)
       bodyOrder.yes =
@@ -305,7 +308,15 @@ static MlirOperation insertSelection(const TmOp *t, ShardSelection *selection, b
     selection->order = buildBodyOrder;
     selection->user = &bodyOrder;
   }
-  return shardInsertSelection(&at, selection);
+  MlirType type = mlirValueGetType(selection->tensors[0]);
+  if (selection->count == mlirShapedTypeGetDimSize(type, selection->dim) && selection->count > 1 &&
+      mlirValueIsNull(selection->positions)) {
+    shardInsertSort(&at, selection, t->arena, outResults);
+    return;
+  }
+  MlirOperation op = shardInsertSelection(&at, selection);
+  for (intptr_t i = 0; i <= selection->nTensors; ++i)
+    outResults[i] = mlirOperationGetResult(op, i);
 }
 
 /// Whether each element of the value is its place along `dim`, and nothing else.
@@ -397,18 +408,12 @@ static MlirLogicalResult importSort(TmOp *t) {
   for (intptr_t i = 0; i < t->nOutputs; ++i)
     if (slots[i] < 0 && !mlirTypeEqual(elementOf(mlirOperationGetOperand(t->op, i)), positionType))
       return malformed(t, "places of one integer type");
-  MlirOperation generic;
-  if (known) {
+  if (known)
     order.key = (int32_t)slots[order.key];
-    selection.order = shardOrderBuild;
-    selection.user = &order;
-    ShardInsert at = shardInsertBefore(t->op);
-    generic = shardInsertSelection(&at, &selection);
-  } else {
-    generic = insertSelection(t, &selection, false);
-  }
+  MlirValue *results = SHARD_ARENA_ARRAY(t->arena, MlirValue, n + 1);
+  insertSelection(t, &selection, known ? &order : NULL, false, results);
   for (intptr_t i = 0; i < t->nOutputs; ++i)
-    replaceBySelected(t, i, mlirOperationGetResult(generic, slots[i] < 0 ? n : slots[i]));
+    replaceBySelected(t, i, results[slots[i] < 0 ? n : slots[i]]);
   return mlirLogicalResultSuccess();
 }
 
@@ -472,9 +477,11 @@ static MlirLogicalResult importTopK(TmOp *t) {
       .nTensors = 1, .tensors = &input, .positionType = positions, .dim = t->dim, .count = count};
   if (nInputs == 2)
     selection.positions = mlirOperationGetOperand(t->op, 1);
-  MlirOperation generic = insertSelection(t, &selection, true);
-  replaceResult(t, 0, mlirOperationGetResult(generic, 0));
-  replaceResult(t, 1, mlirOperationGetResult(generic, 1));
+  ShardOrder order;
+  MlirValue results[2];
+  insertSelection(t, &selection, knownOrder(t, &order) ? &order : NULL, true, results);
+  replaceResult(t, 0, results[0]);
+  replaceResult(t, 1, results[1]);
   return mlirLogicalResultSuccess();
 }
 
