@@ -141,6 +141,15 @@ static MlirAttribute readSharding(Annotator *a, const char *key, json_t *value) 
   return mlirArrayAttrGet(context, (intptr_t)rank, dims);
 }
 
+/// A list of sizes; what is no number is 0 there, which no value fits.
+static MlirAttribute readView(const Annotator *a, json_t *view) {
+  size_t n = json_array_size(view);
+  int64_t *shape = SHARD_ARENA_ARRAY(a->run->arena, int64_t, n ? n : 1);
+  for (size_t d = 0; d < n; ++d)
+    shape[d] = json_integer_value(json_array_get(view, d));
+  return shardAttrI64Array(a->run->context, (intptr_t)n, shape);
+}
+
 /// The layouts of the parts of a fused weight: [{window, view, sharding}]; null after an error.
 static MlirAttribute readPieces(Annotator *a, const char *key, json_t *value) {
   MlirContext context = a->run->context;
@@ -160,14 +169,8 @@ static MlirAttribute readPieces(Annotator *a, const char *key, json_t *value) {
     int64_t list[3] = {window[0], window[1], window[2]};
     fields[nFields++] = named(context, "window", shardAttrI64Array(context, 3, list));
     fields[nFields++] = named(context, "sharding", sharding);
-    if (view) {
-      size_t nView = json_array_size(view);
-      int64_t *shape = SHARD_ARENA_ARRAY(a->run->arena, int64_t, nView ? nView : 1);
-      for (size_t d = 0; d < nView; ++d)
-        shape[d] = json_integer_value(json_array_get(view, d));
-      fields[nFields++] =
-          named(context, "view", shardAttrI64Array(context, (intptr_t)nView, shape));
-    }
+    if (view)
+      fields[nFields++] = named(context, "view", readView(a, view));
     pieces[i] = mlirDictionaryAttrGet(context, nFields, fields);
     if (i + 1 == n)
       return mlirArrayAttrGet(context, (intptr_t)n, pieces);
@@ -321,15 +324,17 @@ static MlirLogicalResult annotateResults(Annotator *a, json_t *results) {
   const char *key;
   json_t *entry;
   json_object_foreach(results, key, entry) {
-    json_t *sharding = json_object_get(entry, "sharding");
+    json_t *sharding = json_object_get(entry, "sharding"), *view = json_object_get(entry, "view");
     if (!isNumber(key) || strtoll(key, NULL, 10) >= n)
       return FAIL(a, key, "'%s' is not the number of a result; there are %" PRIdPTR, key, n);
-    if (!sharding || json_object_size(entry) != 1)
-      return FAIL(a, key, "result '%s' needs 'sharding' and nothing else", key);
+    if (!sharding || json_object_size(entry) != (view ? 2 : 1))
+      return FAIL(a, key, "result '%s' needs 'sharding', and 'view' or nothing else", key);
     MlirAttribute value = readSharding(a, key, sharding);
     if (!value.ptr)
       return mlirLogicalResultFailure();
     shardFuncSetResultAttribute(a->entry, strtoll(key, NULL, 10), "spmd.sharding", value);
+    if (view)
+      shardFuncSetResultAttribute(a->entry, strtoll(key, NULL, 10), "spmd.view", readView(a, view));
   }
   return mlirLogicalResultSuccess();
 }
@@ -337,7 +342,7 @@ static MlirLogicalResult annotateResults(Annotator *a, json_t *results) {
 typedef struct ValueMatch {
   Annotator *annotator;
   const char *key;
-  MlirAttribute sharding;
+  MlirAttribute sharding, view;
   intptr_t matches;
 } ValueMatch;
 
@@ -370,6 +375,8 @@ static MlirLogicalResult annotateOp(void *user, MlirOperation op) {
         mlirOperationGetLocation(op), "the value is here");
   }
   shardOpSetAttribute(op, "spmd.sharding", one);
+  if (match->view.ptr)
+    shardOpSetAttribute(op, "spmd.view", mlirArrayAttrGet(a->run->context, 1, &match->view));
   return mlirLogicalResultSuccess();
 }
 
@@ -378,10 +385,12 @@ static MlirLogicalResult annotateValues(Annotator *a, json_t *values) {
   json_t *entry;
   a->values = values;
   json_object_foreach(values, key, entry) {
-    json_t *sharding = json_object_get(entry, "sharding");
-    if (!sharding || json_object_size(entry) != 1)
-      return FAIL(a, key, "value '%s' needs 'sharding' and nothing else", key);
+    json_t *sharding = json_object_get(entry, "sharding"), *view = json_object_get(entry, "view");
+    if (!sharding || json_object_size(entry) != (view ? 2 : 1))
+      return FAIL(a, key, "value '%s' needs 'sharding', and 'view' or nothing else", key);
     ValueMatch match = {.annotator = a, .key = key, .sharding = readSharding(a, key, sharding)};
+    if (view)
+      match.view = readView(a, view);
     if (!match.sharding.ptr ||
         mlirLogicalResultIsFailure(shardWalk(a->run->op, NULL, annotateOp, &match)))
       return mlirLogicalResultFailure();
@@ -565,6 +574,7 @@ MlirLogicalResult shardAnnotationsWrite(MlirOperation module, MlirStringCallback
       char key[24];
       snprintf(key, sizeof(key), "%" PRId64, index);
       json_t *entry = json_object();
+      writeField(entry, "view", shardFuncGetResultAttribute(op, i, "spmd.view"));
       writeField(entry, "sharding", sharding);
       json_object_set_new(results, key, entry);
     }
