@@ -58,6 +58,14 @@ static ShardCombiner bodyCombiner(MlirValue yielded, MlirValue accumulator, Mlir
   return shardCombinerOfOp(def);
 }
 
+ShardCombiner shardBodyGetCombiner(MlirOperation op, intptr_t result) {
+  MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
+  intptr_t nInputs = mlirOperationGetNumOperands(op) - mlirOperationGetNumResults(op);
+  MlirValue other;
+  return bodyCombiner(mlirOperationGetOperand(mlirBlockGetTerminator(body), result),
+                      mlirBlockGetArgument(body, nInputs + result), &other);
+}
+
 /// Degree of a body value in the chosen block arguments: 0 constant, 1 linear without a constant
 /// term, 2 anything else. `zero` values count as any degree.
 typedef struct DegreeQuery {

@@ -165,6 +165,8 @@ typedef struct ShardRules {
 /// Analyses every function with a body. Fails, with one diagnostic, on recursion or dynamic
 /// shapes.
 ShardRules *shardRulesCreate(MlirOperation module, ShardArena *arena);
+/// How the body of a linalg op folds result `result`; NONE when it does not, or not in one step.
+ShardCombiner shardBodyGetCombiner(MlirOperation op, intptr_t result);
 /// Steps of an scf.for whose bounds are constants; 1 when they are not, and of any other op.
 int64_t shardLoopTrips(MlirOperation op);
 /// Whether the table has no row for an op on tensors: it is then done by every rank on whole

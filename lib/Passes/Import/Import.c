@@ -258,6 +258,7 @@ static MlirLogicalResult runImport(ShardPassRun *run) {
       mlirLogicalResultIsFailure(shardImportFloatStorage(&import)))
     return mlirLogicalResultFailure();
   shardImportSimplify(&import);
+  shardImportSplitResults(&import);
   shardImportPrune(&import);
   shardImportRolls(&import);
   shardImportRunningSums(&import);

@@ -66,6 +66,10 @@ MlirLogicalResult shardImportUserShardings(const ShardImport *import);
 /// become tensor.concat; loops of one step that are marked as reductions go.
 void shardImportSimplify(const ShardImport *import);
 
+/// SplitResults.c: a reduction of several results by several combiners becomes an op a result. The
+/// old results are left without users.
+void shardImportSplitResults(const ShardImport *import);
+
 /// Prune.c: results of linalg.generic that nobody uses, operands that its body does not read, and
 /// ops whose results nobody uses go. A `cf.assert` stays, and what it needs.
 void shardImportPrune(const ShardImport *import);
