@@ -9,17 +9,22 @@
 // RUN: sed '/private @layer/,$ { /shard.all_reduce/ s/grid_axes = \[1\]/grid_axes = [1] reduction = max/ }' %t.mlir > %t.layer.mlir
 // RUN: not shard-run %t.layer.mlir --check=%s --bisect --quiet 2>&1 | FileCheck %s --check-prefix=LAYER
 // LAYER: mismatch: result 0
-// LAYER: mismatch: first in linalg.matmul at {{.*}}shard-run-bisect.mlir:57:8 (@layer:2) as shard.all_reduce leaves it, inside func.call at {{.*}}:31:9 (@main:0): {{.*}} at [0, 0] on rank 0, sharding whole; largest error 0.965 (bar 1e-05)
+// LAYER: mismatch: first in linalg.matmul at {{.*}}shard-run-bisect.mlir:62:8 (@layer:2) as shard.all_reduce leaves it, inside func.call at {{.*}}:36:9 (@main:0): {{.*}} at [0, 0] on rank 0, sharding whole; largest error 0.965 (bar 1e-05)
 
 // RUN: shard-opt %s --auto-shard=tp2 --quiet -o %t.flat.mlir
 // RUN: sed '/func.func @main/,/return/ s/arith.mulf/arith.subf/' %t.flat.mlir > %t.main.mlir
 // RUN: not shard-run %t.main.mlir --check=%s --bisect 2>&1 | FileCheck %s --check-prefix=MAIN
-// MAIN-DAG: mismatch: first in linalg.generic at {{.*}}:37:8 (@main:3): 0 for {{.*}} at [0, 0] on rank 0, sharding whole; largest error 1 (bar 1e-05)
-// MAIN-DAG: bisect: 4 values compared in 1 pair of runs
+// MAIN-DAG: mismatch: first in linalg.generic at {{.*}}:42:8 (@main:3): 0 for {{.*}} at [0, 0] on rank 0, sharding whole; largest error 1 (bar 1e-05)
+// MAIN-DAG: bisect: 5 values compared in 1 pair of runs
 
 // RUN: sed '/private @layer/,$ s/2.500000e-01/2.500001e-01/' %t.flat.mlir > %t.small.mlir
 // RUN: not shard-run %t.small.mlir --check=%s --bisect --rtol=1e-8 --quiet 2>&1 | FileCheck %s --check-prefix=SMALL
-// SMALL: mismatch: first in linalg.generic at {{.*}}:50:8 (@layer:1), inside func.call at {{.*}} (@main:0): {{.*}}, sharding {{\[\[\], \["tp"\]\]}}; largest error
+// SMALL: mismatch: first in linalg.generic at {{.*}}:55:8 (@layer:1), inside func.call at {{.*}} (@main:0): {{.*}}, sharding {{\[\[\], \["tp"\]\]}}; largest error
+
+// What is returned is not what was made: no op differs, the result does.
+// RUN: sed '/func.func @main/,/return/ s/return \(%[a-z0-9_]*\)/%neg = arith.negf \1 : tensor<6x10xf32>\n return %neg/' %t.flat.mlir > %t.result.mlir
+// RUN: not shard-run %t.result.mlir --check=%s --bisect --quiet 2>&1 | FileCheck %s --check-prefix=RESULT
+// RESULT: mismatch: first in result 0, linalg.generic at {{.*}}:42:8 (@main:3) as arith.negf leaves it: {{.*}} at [0, 0] on rank 0, sharding whole; largest error 2 (bar 1e-05)
 
 // RUN: not shard-run %s --bisect 2>&1 | FileCheck %s --check-prefix=ALONE
 // ALONE: shard-run: error: --bisect compares with the unsharded program: add --check

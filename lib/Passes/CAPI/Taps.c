@@ -139,6 +139,15 @@ static const char *attributeText(ShardArena *arena, MlirAttribute sharding, Mlir
   return copy;
 }
 
+/// Whether no dimension is split.
+static bool isWhole(MlirAttribute sharding) {
+  for (intptr_t i = 0; mlirAttributeIsAArray(sharding) && i < mlirArrayAttrGetNumElements(sharding);
+       ++i)
+    if (!isEmptyList(mlirArrayAttrGetElement(sharding, i)))
+      return false;
+  return true;
+}
+
 static MlirAttribute makeEntry(const Tapping *t, int64_t result, MlirType type,
                                MlirAttribute sharding, MlirAttribute view, MlirAttribute extent) {
   MlirNamedAttribute fields[5];
@@ -308,6 +317,46 @@ static void collect(Tapping *t, MlirOperation func, intptr_t depth, Outlet *outl
   }
 }
 
+/// What an entry gives back already: after all its ops, and compared under its own number.
+static void listResults(Tapping *t, MlirOperation func) {
+  ShardTaps *taps = t->taps;
+  MlirOperation end = mlirBlockGetTerminator(shardFuncGetBody(func));
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(end); ++i) {
+    MlirValue value = mlirOperationGetOperand(end, i);
+    MlirAttribute number = shardFuncGetResultAttribute(func, i, "spmd.result");
+    MlirAttribute sharding = shardFuncGetResultAttribute(func, i, "spmd.sharding");
+    MlirAttribute view = shardFuncGetResultAttribute(func, i, "spmd.view");
+    int64_t result = i;
+    if (!canTap(mlirValueGetType(value)))
+      continue;
+    if (!mlirAttributeIsNull(number))
+      shardAttrGetI64(number, &result);
+    Origin origin = {.text = mlirStringRefCreateFromCString("an argument")};
+    MlirStringRef maker = origin.text;
+    if (mlirValueIsAOpResult(value)) {
+      MlirOperation op = mlirOpResultGetOwner(value);
+      maker = shardOpGetName(op);
+      if (!originOf(op, mlirOpResultGetResultNumber(value), &origin))
+        origin.text = maker;
+    }
+    for (size_t k = 0; t->whole && k < t->whole->count; ++k)
+      if (t->whole->taps[k].shown.op == INT64_MAX && t->whole->taps[k].shown.part == result)
+        origin.text = mlirStringRefCreateFromCString(t->whole->taps[k].shown.origin);
+    taps->taps = shardArenaGrow(taps->arena, taps->taps, taps->count, &taps->capacity,
+                                taps->count + 1, sizeof *taps->taps);
+    taps->taps[taps->count++] = (Tap){
+        .shown = {.result = result,
+                  .op = INT64_MAX,
+                  .part = result,
+                  .origin = shardArenaCopyString(taps->arena, origin.text.data, origin.text.length),
+                  .maker = shardArenaCopyString(taps->arena, maker.data, maker.length),
+                  .sharding = isEmptyList(sharding) || isWhole(sharding)
+                                  ? "whole"
+                                  : attributeText(taps->arena, sharding, view)},
+        .type = mlirValueGetType(value)};
+  }
+}
+
 /// One past the largest `spmd.result` of an entry.
 static int64_t resultLimit(MlirOperation func) {
   int64_t limit = 0, number;
@@ -352,6 +401,8 @@ ShardTaps *shardTapsCreate(MlirOperation module, intptr_t nCalls, const int64_t 
   }
   for (size_t i = 0; i < nEntries; ++i) {
     Outlet outlet = {0};
+    if (nCalls == 0)
+      listResults(&t, entries[i]);
     collect(&t, entries[i], 0, &outlet);
     if (outlet.count)
       extendReturn(&t, entries[i], &outlet, true);
