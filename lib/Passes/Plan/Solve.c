@@ -196,13 +196,24 @@ ShardState shardOperandDemand(const ShardRules *rules, const ShardInstance *inst
 }
 
 /// A weight may be gathered (if at all) for an op whose other operands stay split: then it is the
-/// smaller one that moves. For an op that every rank does in full it may not: that would take back
-/// what splitting it saved.
+/// smaller one that moves; and for one that has only weights (a cast), whose result would be
+/// gathered else. For an op that every rank does in full it may not: that would take back what
+/// splitting it saved.
+static bool mayGather(const Solver *s, const ShardOpRule *rule, ShardState choice) {
+  if (!s->problem->gatherWeights)
+    return false;
+  bool weights = rule->form == SHARD_OP_COMPUTE;
+  for (int32_t p = 0; p < rule->nOperands; ++p)
+    weights &=
+        s->problem->weight[rule->operands[p].value] || (rule->operands[p].init && rule->unusedInit);
+  return choice >= 0 || weights;
+}
+
 static void addEdgeCost(const Solver *s, int32_t value, ShardState from, ShardState to,
-                        ShardState choice, ShardCost *cost) {
+                        bool gathers, ShardCost *cost) {
   if (from == to || from == SHARD_STATE_WHOLE)
     return;
-  if (s->problem->weight[value] && !(s->problem->gatherWeights && choice >= 0))
+  if (s->problem->weight[value] && !gathers)
     cost->forbidden += s->rules->values[value].bytes;
   cost->bytes += shardStateReshardBytes(&s->rules->values[value], s->problem->size, from, to);
   ++cost->count;
@@ -374,7 +385,7 @@ static ShardCost loopCost(const Solver *s, const Frame *frame, const ShardOpRule
   for (int32_t p = 0; p < rule->nOperands; ++p) {
     int32_t value = rule->operands[p].value;
     addEdgeCost(s, value, frame->instance->states[value - frame->table->first],
-                slots[rule->operands[p].slot], SHARD_CHOICE_NONE, &cost);
+                slots[rule->operands[p].slot], false, &cost);
   }
   return cost;
 }
@@ -442,7 +453,7 @@ static ShardCost optionCost(const Solver *s, const Frame *frame, int32_t op, Sha
     ShardState from = frame->instance->states[value - frame->table->first];
     ShardState to =
         demandUnder(s->rules, frame->table->first, frame->instance->states, rule, choice, p);
-    addEdgeCost(s, value, from, to, choice, &cost);
+    addEdgeCost(s, value, from, to, mayGather(s, rule, choice), &cost);
   }
   addExchangeCost(s, rule, choice, &cost);
   if (choice >= 0 && shardFactorIsCombined(choiceFactor(rule, choice)))
@@ -698,7 +709,7 @@ static bool raiseOp(const Solver *s, Frame *frame, int32_t op) {
                       !splittable(s, frame->function, op, next)))
     return false;
   ShardCost before = {0}, after = {0};
-  addEdgeCost(s, value, state, target, choice, &before);
+  addEdgeCost(s, value, state, target, mayGather(s, rule, choice), &before);
   for (int32_t p = 0; p < rule->nOperands; ++p) {
     int32_t v = rule->operands[p].value;
     ShardState from = instance->states[v - first];
@@ -708,8 +719,8 @@ static bool raiseOp(const Solver *s, Frame *frame, int32_t op) {
     for (int32_t q = 0; q < p; ++q)
       seen |= rule->operands[q].value == v;
     if (!seen)
-      addEdgeCost(s, v, from, demandUnder(s->rules, first, instance->states, rule, next, p), next,
-                  &after);
+      addEdgeCost(s, v, from, demandUnder(s->rules, first, instance->states, rule, next, p),
+                  mayGather(s, rule, next), &after);
   }
   int order = shardCostCompare(&after, &before);
   if (order > 0 || (order == 0 && !rule->movement))
@@ -743,8 +754,7 @@ static bool raiseCone(const Solver *s, Frame *frame, int32_t op) {
   if (commonDemand(s, frame, value - first) != SHARD_STATE_WHOLE)
     return false;
   ShardCost best = {0};
-  addEdgeCost(s, value, instance->states[value - first], SHARD_STATE_WHOLE, SHARD_CHOICE_NONE,
-              &best);
+  addEdgeCost(s, value, instance->states[value - first], SHARD_STATE_WHOLE, false, &best);
   cone[0] = op;
   for (;;) {
     int32_t frontier[MAX_FRONTIER], nFrontier = 0, next = -1;
@@ -764,7 +774,8 @@ static bool raiseCone(const Solver *s, Frame *frame, int32_t op) {
         if (state == SHARD_STATE_PARTIAL || nFrontier == MAX_FRONTIER)
           return false;
         frontier[nFrontier++] = v;
-        addEdgeCost(s, v, state, SHARD_STATE_WHOLE, SHARD_CHOICE_NONE, &cost);
+        addEdgeCost(s, v, state, SHARD_STATE_WHOLE,
+                    mayGather(s, &info->ops[cone[c]], SHARD_CHOICE_NONE), &cost);
         if (definition > next && canRaise(s, frame, definition))
           next = definition;
       }
@@ -814,7 +825,9 @@ static ShardCost frameCost(const Solver *s, const Frame *frame) {
       ShardState to = operandDemand(s, instance, t->uses[u].op, t->uses[u].operand);
       if (!isNewState(&seen, to))
         continue;
-      addEdgeCost(s, t->first + v, from, to, instance->choices[t->uses[u].op], &cost);
+      addEdgeCost(s, t->first + v, from, to,
+                  mayGather(s, &frame->info->ops[t->uses[u].op], instance->choices[t->uses[u].op]),
+                  &cost);
     }
   }
   for (int32_t o = 0; o < frame->info->nOps; ++o) {
