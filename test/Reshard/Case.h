@@ -7,6 +7,8 @@
 
 #include "shard/Reshard.h"
 
+#include <stdbool.h>
+
 enum { maxAxes = 4, maxPieces = 7, maxRanks = 16 };
 
 typedef struct Mesh {
@@ -48,5 +50,9 @@ void placeText(const Mesh *mesh, const Place *place, char *text, size_t size);
 long fewestElements(const Case *c, long limit);
 /// Elements that all ranks together lack.
 long lackedElements(const Case *c);
+
+/// Writes a module with a result for each of the cases, which have one mesh, no views, sources
+/// partial by sum, max or min only, and whole targets. False: the file cannot be written.
+bool writeProgram(const char *path, int n, const Case *cases);
 
 #endif // TEST_RESHARD_CASE_H

@@ -1,12 +1,13 @@
 //===- Reshard.c - All pairs of placements, run and counted -------*- C -*-===//
-// usage: shard-reshard-pairs [--seed=N] [--pairs=N] [--plant=exchange|reduce-scatter]
-// On meshes of 8, 2x4, 2x2x2 and 2x2x2x2 ranks, every pair of placements of tensors up to rank 3,
-// or
+// usage: shard-reshard-pairs [--seed=N] [--pairs=N] [--plant=exchange|reduce-scatter |
+// --programs=DIR] On meshes of 8, 2x4, 2x2x2 and 2x2x2x2 ranks, every pair of placements of tensors
+// up to rank 3, or
 // --pairs of them where there are more (half of them uneven, partial or over some of the axes
 // only). Each is planned, run on CPU ranks and compared element by element; the bytes that ranks
 // sent must be those of the plan, and those the fewest that a brute force finds; no rank may hold
 // more than the larger end and one step's buffer. --plant makes the engine overcharge a move: the
-// brute force must then find dearer plans, else the program fails.
+// brute force must then find dearer plans, else the program fails. --programs writes --pairs pairs
+// a mesh as DIR/0.mlir to DIR/3.mlir instead (Programs.c).
 //===----------------------------------------------------------------------===//
 
 #include "Case.h"
@@ -396,6 +397,38 @@ static void addCase(ShardRtWorld *world, Batch *batch, const Case *c, ShardResha
     runJobs(world, batch);
 }
 
+// Writes `n` drawn pairs as a program.
+static void writePairs(const Mesh *mesh, int n, const char *folder, int number) {
+  enum { most = 64 };
+  Case cases[most];
+  Layouts layouts[4] = {{0}};
+  for (int rank = 1; rank <= 3; ++rank) {
+    Layout layout = {.nDims = rank};
+    listLayouts(&layouts[rank], mesh->nAxes, &layout, (1 << mesh->nAxes) - 1);
+  }
+  n = n < most ? n : most;
+  for (int i = 0; i < n;) {
+    int rank = 1 + randomBelow(3);
+    const Layout *from = &layouts[rank].items[randomBelow(layouts[rank].count)],
+                 *to = &layouts[rank].items[randomBelow(layouts[rank].count)];
+    cases[i] = makeCase(mesh, from, to, randomBelow(2));
+    bool hasView = cases[i].from.nPieces != rank || cases[i].to.nPieces != rank;
+    bool cutsOne = false; // which annotations refuse
+    for (int p = 0; p < rank; ++p)
+      cutsOne |= cases[i].from.pieces[p].size == 1 || cases[i].to.pieces[p].size == 1;
+    if (!hasView && !cutsOne && !cases[i].to.partial && cases[i].fromCombiner <= SHARD_RESHARD_MIN)
+      ++i;
+  }
+  char path[4096];
+  snprintf(path, sizeof(path), "%s/%d.mlir", folder, number);
+  if (!writeProgram(path, n, cases)) {
+    printf("FAIL: cannot write %s\n", path);
+    ++nFailures;
+  }
+  for (int rank = 1; rank <= 3; ++rank)
+    free(layouts[rank].items);
+}
+
 static void testMesh(const Mesh *mesh, long most, const ShardReshardOptions *options) {
   Layouts layouts[4] = {{0}};
   long nPairs = 0;
@@ -462,18 +495,21 @@ int main(int argc, char **argv) {
   long most = 10000;
   unsigned long seed = 1;
   ShardReshardOptions options = {0};
+  const char *folder = NULL;
   for (int i = 1; i < argc; ++i) {
     if (!strncmp(argv[i], "--seed=", 7))
       seed = strtoul(argv[i] + 7, NULL, 10);
     else if (!strncmp(argv[i], "--pairs=", 8))
       most = strtol(argv[i] + 8, NULL, 10);
+    else if (!strncmp(argv[i], "--programs=", 11))
+      folder = argv[i] + 11;
     else if (!strcmp(argv[i], "--plant=exchange"))
       options.bytePercent[SHARD_RESHARD_EXCHANGE] = 400;
     else if (!strcmp(argv[i], "--plant=reduce-scatter"))
       options.bytePercent[SHARD_RESHARD_REDUCE_SCATTER] = 400;
     else
       return fprintf(stderr, "usage: shard-reshard-pairs [--seed=N] [--pairs=N] "
-                             "[--plant=exchange|reduce-scatter]\n"),
+                             "[--plant=exchange|reduce-scatter | --programs=DIR]\n"),
              2;
   }
   bool planted = options.bytePercent[SHARD_RESHARD_EXCHANGE] ||
@@ -486,8 +522,13 @@ int main(int argc, char **argv) {
       ++nAxes;
     state = seed * 4 + (unsigned long)m;
     Mesh mesh = makeMesh(nAxes, meshes[m]);
-    testMesh(&mesh, most, &options);
+    if (folder)
+      writePairs(&mesh, (int)most, folder, m);
+    else
+      testMesh(&mesh, most, &options);
   }
+  if (folder)
+    return nFailures != 0;
   printf("%" PRId64 " pairs run, %" PRId64 " elements compared, %" PRId64
          " checks of bytes, %" PRId64 " dearer than need be, %" PRId64 " failures\n",
          nRun, nCompared, nChecked, nDearer, nFailures);
