@@ -26,6 +26,7 @@ typedef struct Search {
   ShardTensorPlan *plan;
   int64_t **used;
   const ShardState *const *pinned;
+  uint8_t *keptWhole; // [entry arguments] annotated by the user, and not with the tensor axis
 } Search;
 
 typedef struct EdgeCheck {
@@ -130,7 +131,9 @@ static ShardState *seedArguments(const Search *s, const ShardTensorPlan *plan, i
   int32_t n = s->model->nArguments;
   ShardState *seeds = SHARD_ARENA_ARRAY(s->arena, ShardState, n ? n : 1);
   for (int32_t a = 0; a < n; ++a)
-    seeds[a] = (ShardState)shardTensorPlanAtom(s->model, plan, a, subAxis); // -1: whole
+    seeds[a] = s->keptWhole[a]
+                   ? SHARD_STATE_WHOLE
+                   : (ShardState)shardTensorPlanAtom(s->model, plan, a, subAxis); // -1: whole
   return seeds;
 }
 
@@ -601,6 +604,26 @@ static bool takeWhole(Search *s, int32_t klass, bool vocabulary, Evaluation *now
   return true;
 }
 
+/// Arguments with a layout of the user's that does not name the tensor axis, or a part of it.
+static uint8_t *findKeptWhole(const ShardFunctionInfo *info, ShardArena *arena) {
+  uint8_t *whole = SHARD_ARENA_ARRAY(arena, uint8_t, info->nArguments ? info->nArguments : 1);
+  for (int32_t a = 0; a < info->nArguments; ++a) {
+    MlirAttribute list = shardFuncGetArgumentAttribute(info->func, a, "spmd.sharding");
+    whole[a] = list.ptr && mlirAttributeIsAArray(list);
+    for (intptr_t d = 0; whole[a] && d < mlirArrayAttrGetNumElements(list); ++d) {
+      MlirAttribute axes = mlirArrayAttrGetElement(list, d);
+      intptr_t n = mlirAttributeIsAArray(axes) ? mlirArrayAttrGetNumElements(axes) : 0;
+      for (intptr_t k = 0; k < n; ++k) {
+        MlirAttribute axis = mlirArrayAttrGetElement(axes, k);
+        MlirStringRef name =
+            mlirAttributeIsAString(axis) ? mlirStringAttrGetValue(axis) : (MlirStringRef){NULL, 0};
+        whole[a] &= name.length < 2 || strncmp(name.data, "tp", 2) != 0;
+      }
+    }
+  }
+  return whole;
+}
+
 ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardArena *arena,
                                  const char **outMessage) {
   const ShardRules *rules = model->rules;
@@ -620,6 +643,7 @@ ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardA
   *outMessage = NULL;
   if (degree == 1)
     return s.plan;
+  s.keptWhole = findKeptWhole(info, arena);
 
   // Candidates, by bytes saved, then by first appearance among the arguments.
   const uint8_t *layerValues = findLayerValues(model, arena);
