@@ -196,6 +196,22 @@ static void writeInnerSequence(ShardPassRun *run, const ShardModel *model, const
   }
 }
 
+// Cuts a sequence, whose first atom is `begin`, in blocks: its dimension may be cut in several
+// atoms.
+static bool splitSequence(const ShardModel *model, const ShardMesh *mesh,
+                          const ShardValueInfo *value, int32_t begin, uint8_t sp,
+                          ShardSharding *sharding) {
+  int32_t end = begin + 1;
+  while (end < value->nAtoms && value->atoms[end].dim == value->atoms[begin].dim &&
+         model->sequence[value->atoms[end].klass])
+    ++end;
+  if (sharding->atoms[begin].count) {
+    appendAxis(&sharding->atoms[begin], sp);
+    return true;
+  }
+  return shardShardingSplitDimension(mesh, begin, end, value->atoms, 1, &sp, sharding);
+}
+
 static MlirLogicalResult writeArguments(ShardPassRun *run, const ShardModel *model,
                                         const ShardMesh *mesh, const ShardTensorPlan *tensor,
                                         int32_t firstTensor) {
@@ -219,15 +235,20 @@ static MlirLogicalResult writeArguments(ShardPassRun *run, const ShardModel *mod
     }
     ShardSharding *sharding = shardShardingCreate(run->arena, value->nAtoms);
     bool weight = strcmp(model->roles[a], "weight") == 0;
+    bool hasBatch = false, hasExperts = false, hasSequence = false; // each axis once
     for (int32_t i = 0; i < value->nAtoms; ++i) {
       int32_t c = value->atoms[i].klass;
-      if (!weight && dp >= 0 && c == model->batchClass)
+      bool batch = !weight && !hasBatch && c == model->batchClass;
+      hasBatch |= batch;
+      if (batch && dp >= 0)
         appendAxis(&sharding->atoms[i], dp);
       // Outside the experts the batch is split over dp and ep together.
-      if (ep >= 0 && (weight ? shardModelCountsExperts(model, c) : c == model->batchClass))
+      bool experts = ep >= 0 && !hasExperts && (weight ? shardModelCountsExperts(model, c) : batch);
+      hasExperts |= experts;
+      if (experts)
         appendAxis(&sharding->atoms[i], ep);
-      if (!weight && sp >= 0 && model->sequence[c])
-        appendAxis(&sharding->atoms[i], sp);
+      if (!weight && sp >= 0 && !hasSequence && model->sequence[c])
+        hasSequence = splitSequence(model, mesh, value, i, (uint8_t)sp, sharding);
     }
     if (weight)
       for (int32_t axis = 0; axis < tensor->nSubAxes; ++axis) {
