@@ -13,7 +13,6 @@
 #include "mlir-c/BuiltinAttributes.h"
 #include "mlir-c/BuiltinTypes.h"
 #include "mlir-c/IR.h"
-#include "mlir-c/RegisterEverything.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,44 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static _Noreturn void stop(const char *what, const char *name) {
-  fprintf(stderr, "shard-ops: error: %s '%s'\n", what, name);
-  exit(1);
-}
-
-static char *readFile(const char *path) {
-  FILE *file = fopen(path, "rb");
-  if (!file)
-    stop("cannot read", path);
-  char *text = NULL;
-  size_t length = 0;
-  FILE *memory = open_memstream(&text, &length);
-  for (int c; (c = fgetc(file)) != EOF;)
-    fputc(c, memory);
-  fclose(memory);
-  fclose(file);
-  return text;
-}
-
-/// The next program of a file's text, cut off in place; null at the end.
-static char *nextProgram(char **rest) {
-  char *begin = *rest;
-  if (!begin)
-    return NULL;
-  char *cut = strstr(begin, "// -----\n");
-  *rest = cut ? cut + strlen("// -----\n") : NULL;
-  if (cut)
-    *cut = 0;
-  return begin;
-}
-
-static MlirContext createContext(void) {
-  MlirDialectRegistry registry = mlirDialectRegistryCreate();
-  mlirRegisterAllDialects(registry);
-  MlirContext context = mlirContextCreateWithRegistry(registry, false);
-  mlirDialectRegistryDestroy(registry);
-  return context;
-}
+#include "Programs.h"
 
 //===----------------------------------------------------------------------===//
 // list
