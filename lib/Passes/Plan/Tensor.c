@@ -141,6 +141,7 @@ typedef struct Evaluation {
   int32_t entryReductions; // sums outside layers
   int64_t splitBytes;      // of weights, that a rank need not hold: what the plan is for
   int64_t flops;           // of the contractions of the most loaded rank
+  int64_t sentBytes;       // by one rank
   uint8_t *gathered;       // [entry arguments] weights that would have to be gathered
 } Evaluation;
 
@@ -298,6 +299,7 @@ static bool evaluatePlan(Search *s, const ShardTensorPlan *plan, Evaluation *out
         break;
     }
     multiplyParts(rules, solution, plan->sizes[axis], split);
+    out->sentBytes += solution->entry->cost.bytes;
     if (check.entryReductions > out->entryReductions)
       out->entryReductions = check.entryReductions;
   }
@@ -468,7 +470,15 @@ typedef struct Candidate {
   int32_t klass;
   int64_t bytes;
   bool vocabulary;
+  int64_t sent; // where the hidden state is not known, what splitting only this class would send
 } Candidate;
+
+/// Layers' classes before vocabularies; then what sends less, where that was tried; then by bytes.
+static bool comesBefore(const Candidate *a, const Candidate *b) {
+  if (a->vocabulary != b->vocabulary)
+    return b->vocabulary;
+  return a->sent != b->sent ? a->sent < b->sent : a->bytes > b->bytes;
+}
 
 /// The class of the next minor atom of the same dimension, where a weight's atom `atom` is of
 /// `klass` and that class is free to be split along with it; -1 if none.
@@ -670,14 +680,17 @@ ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardA
         if (pass == 0 ? (!inLayer || vocabulary) : !vocabulary)
           continue;
         seen[c] = true;
-        candidates[n++] = (Candidate){c, model->weightBytes[c], vocabulary};
+        candidates[n++] = (Candidate){c, model->weightBytes[c], vocabulary, 0};
       }
     }
-  for (int32_t i = 1; i < n; ++i) // stable insertion sort: layers' classes first, then by bytes
-    for (int32_t j = i; j > 0 && (candidates[j].vocabulary < candidates[j - 1].vocabulary ||
-                                  (candidates[j].vocabulary == candidates[j - 1].vocabulary &&
-                                   candidates[j].bytes > candidates[j - 1].bytes));
-         --j) {
+  for (int32_t i = 0; i < n && model->hiddenValue < 0; ++i) {
+    Evaluation alone;
+    ShardTensorPlan *trial = splitOver(&s, candidates[i].klass, degree, -1);
+    candidates[i].sent =
+        tryPlan(&s, trial, candidates[i].klass, &alone) ? alone.sentBytes : INT64_MAX;
+  }
+  for (int32_t i = 1; i < n; ++i) // a stable insertion sort
+    for (int32_t j = i; j > 0 && comesBefore(&candidates[j], &candidates[j - 1]); --j) {
       Candidate swap = candidates[j];
       candidates[j] = candidates[j - 1], candidates[j - 1] = swap;
     }
