@@ -157,12 +157,13 @@ static void fillEnd(Problem *problem, MixedEnd *end, int32_t nParts, const Shard
   end->nParts = nParts;
   end->parts = parts;
   *outCut = (Cut){.form = (uint8_t)form, .chunk = 1};
-  int64_t most = 1;
+  int64_t most = 1, outer = 1; // intervals of a rank: one for each step above the last cut part
   for (int32_t k = 0; k < nParts; ++k) {
     for (int32_t a = 0; a < parts[k].nAxes; ++a)
       end->axes[end->nAxes++] = parts[k].axes[a];
     outCut->chunk *= parts[k].chunk;
-    most *= parts[k].size;
+    most = isWhole(&parts[k]) ? most : outer;
+    outer *= parts[k].chunk;
   }
   outCut->nAxes = (uint8_t)end->nAxes;
   memcpy(outCut->axes, end->axes, sizeof(end->axes));
