@@ -356,6 +356,12 @@ static ExactFact ofNumbers(MlirOperation op, intptr_t n, const ExactFact *facts)
     return all.exact ? range(0, 1) : all;
   if (nameIs(op, "tensor.empty"))
     return whole(0); // whoever reads it reads nothing that counts
+  bool bitwise = nameIs(op, "arith.xori") || nameIs(op, "arith.ori") || nameIs(op, "arith.andi");
+  bool divides = nameIs(op, "arith.divsi") || (nameIs(op, "arith.divui") && all.low >= 0);
+  if (all.exact && (bitwise || divides) && fmax(-all.low, all.high) < 0x1p62) {
+    double power = exp2(ceil(log2(1 + fmax(-all.low, all.high))));
+    return range(all.low < 0 ? -power : 0, power - 1);
+  }
   if (!isFloat(result)) {
     bool bit = mlirTypeIsAInteger(elementTypeOf(type)) &&
                mlirIntegerTypeGetWidth(elementTypeOf(type)) == 1;
@@ -564,6 +570,37 @@ static void visitIf(Analysis *a, MlirOperation op) {
   }
 }
 
+/// Until another step finds nothing new: magnitudes that keep growing are given up.
+static void visitWhile(Analysis *a, MlirOperation op) {
+  MlirBlock before = bodyOf(op, 0), after = bodyOf(op, 1);
+  intptr_t n = mlirBlockGetNumArguments(before), nResults = mlirOperationGetNumResults(op);
+  for (intptr_t i = 0; i < n; ++i)
+    setFact(&a->facts, mlirBlockGetArgument(before, i), factOf(a, mlirOperationGetOperand(op, i)));
+  bool stable = false;
+  for (int step = 0; step < 8 && !stable; ++step) {
+    visitBlock(a, before);
+    for (intptr_t i = 0; i < nResults; ++i) { // the condition is operand 0
+      ExactFact fact = factOf(a, mlirOperationGetOperand(terminatorOf(before), 1 + i));
+      setFact(&a->facts, mlirBlockGetArgument(after, i), fact);
+      setFact(&a->facts, mlirOperationGetResult(op, i), fact);
+    }
+    visitBlock(a, after);
+    stable = true;
+    for (intptr_t i = 0; i < n; ++i) {
+      MlirValue argument = mlirBlockGetArgument(before, i);
+      ExactFact was = factOf(a, argument);
+      ExactFact is = join(was, factOf(a, mlirOperationGetOperand(terminatorOf(after), i)));
+      if (!isFloat(argument))
+        is = was.exact && is.exact ? whole(INFINITY) : is;
+      stable &= was.exact == is.exact && was.low == is.low && was.high == is.high &&
+                was.fraction == is.fraction;
+      setFact(&a->facts, argument, is);
+    }
+  }
+  if (!stable)
+    giveUp(a, op);
+}
+
 static void visitPad(Analysis *a, MlirOperation op) {
   MlirBlock body = bodyOf(op, 0);
   visitBlock(a, body);
@@ -583,6 +620,8 @@ static void visitOp(Analysis *a, MlirOperation op) {
     visitFor(a, op);
   } else if (nameIs(op, "scf.if")) {
     visitIf(a, op);
+  } else if (nameIs(op, "scf.while")) {
+    visitWhile(a, op);
   } else if (nameIs(op, "tensor.pad")) {
     visitPad(a, op);
   } else if (mlirOperationGetNumRegions(op) > 0 || mlirOperationGetNumResults(op) > 1) {

@@ -135,62 +135,137 @@ static bool makeCall(Program *p) {
   return true;
 }
 
-/// A loop of a few steps that carries a tensor; each step clamps it, so that it does not grow.
-static bool makeLoop(Program *p) {
-  int x = valuePick(p, 1, 4);
-  if (x < 0)
-    return false;
-  Type type = at(p, x)->type;
-  double bound = p->cap / 4 < 64 ? p->cap / 4 : 64;
-  x = valueBound(p, x, bound);
-  bool fuzzy = at(p, x)->fuzzy;
-  int low = p->nextId++, high = p->nextId++, step = p->nextId++;
-  lineAdd(p, "%%c%d = arith.constant 0 : index", low);
-  lineAdd(p, "%%c%d = arith.constant %d : index", high, 1 + draw(p->draws, 3));
-  lineAdd(p, "%%c%d = arith.constant 1 : index", step);
-  Scope scope = {.firstValue = p->scope->firstValue, .closed = true, .silent = true},
-        *outer = p->scope;
-  int mark = p->nValues, init = idOf(p, x);
+/// The lines of a region that takes `carried` and gives back a value of its type within `bound`.
+typedef struct Region {
+  Text lines;
+  int yielded; // id
+  bool fuzzy;
+} Region;
+
+static Region makeRegion(Program *p, int carried, double bound) {
+  Region region = {{0}, 0, false};
+  Scope scope = {.firstValue = p->scope->firstValue, .closed = true, .silent = true};
+  Scope *outer = p->scope;
+  Type type = at(p, carried)->type;
   p->scope = &scope;
-  int carried = valueAdd(p, type, bound, fuzzy);
-  int made = p->nValues, last = makeSome(p, 1 + draw(p->draws, 3), made);
+  int made = p->nValues, last = makeSome(p, 1 + draw(p->draws, 3), made), yielded = -1;
   // Back to the carried type: through a value of it, or added to.
-  int yielded = -1;
-  if (last >= 0)
-    for (int i = made; i < p->nValues; ++i)
-      if (!at(p, i)->shared && typeEqual(&at(p, i)->type, &type))
-        yielded = i;
+  for (int i = made; i < p->nValues && last >= 0; ++i)
+    if (!at(p, i)->shared && typeEqual(&at(p, i)->type, &type))
+      yielded = i;
   if (yielded < 0) {
     int y = valueNeed(p, type, bound);
-    yielded = valueAdd(p, type, 2 * bound, fuzzy || at(p, y)->fuzzy);
+    yielded = valueAdd(p, type, 2 * bound, at(p, carried)->fuzzy || at(p, y)->fuzzy);
     lineAdd(p, "%%v%d = arith.addf %%v%d, %%v%d : %s", at(p, yielded)->id, idOf(p, carried),
             idOf(p, y), typeText(&type));
     used(p, "arith.* and math.* on tensors");
   }
   yielded = valueBound(p, yielded, bound);
-  bool grewFuzzy = at(p, yielded)->fuzzy && !fuzzy;
-  int carriedId = at(p, carried)->id, yieldedId = at(p, yielded)->id;
-  p->nValues = mark;
+  region.yielded = at(p, yielded)->id;
+  region.fuzzy = at(p, yielded)->fuzzy;
+  region.lines = scope.lines;
   p->scope = outer;
+  return region;
+}
+
+static void addRegion(Program *p, Region *region) {
+  textAppend(&p->scope->lines, "%s", region->lines.data ? region->lines.data : "");
+  textRelease(&region->lines);
+}
+
+/// One of two ways, by an element of a tensor.
+static bool makeIf(Program *p, int x, double bound) {
+  Type type = at(p, x)->type;
+  if (at(p, x)->fuzzy)
+    return false;
+  int mark = p->nValues;
+  Region then = makeRegion(p, x, bound);
+  p->nValues = mark;
+  Region otherwise = makeRegion(p, x, bound);
+  p->nValues = mark;
+  char indices[96] = "";
+  for (int d = 0; d < type.rank; ++d) {
+    int id = p->nextId++;
+    lineAdd(p, "%%c%d = arith.constant %d : index", id, draw(p->draws, (int)type.shape[d]));
+    size_t n = strlen(indices);
+    snprintf(indices + n, sizeof indices - n, "%s%%c%d", d ? ", " : "", id);
+  }
+  int element = p->nextId++, condition = p->nextId++;
+  lineAdd(p, "%%c%d = tensor.extract %%v%d[%s] : %s", element, idOf(p, x), indices,
+          typeText(&type));
+  int zero = scalarConstant(p, type.element, "0.0");
+  lineAdd(p, "%%c%d = arith.cmpf olt, %%c%d, %%c%d : %s", condition, element, zero,
+          elementText(type.element));
+  int r = valueAdd(p, type, bound, then.fuzzy || otherwise.fuzzy);
+  lineAdd(p, "%%v%d = scf.if %%c%d -> (%s) {", at(p, r)->id, condition, typeText(&type));
+  addRegion(p, &then);
+  lineAdd(p, "  scf.yield %%v%d : %s", then.yielded, typeText(&type));
+  lineAdd(p, "} else {");
+  addRegion(p, &otherwise);
+  lineAdd(p, "  scf.yield %%v%d : %s", otherwise.yielded, typeText(&type));
+  lineAdd(p, "}");
+  used(p, "tensor.extract");
+  used(p, "scf.if");
+  valueAnnotate(p, r);
+  return true;
+}
+
+/// A loop of a few steps that carries a tensor; each step clamps it, so that it does not grow.
+static bool makeLoop(Program *p) {
+  int x = valuePick(p, 1, 4), kind = draw(p->draws, 3); // for, while, if
+  if (x < 0)
+    return false;
+  Type type = at(p, x)->type;
+  double bound = p->cap / 4 < 64 ? p->cap / 4 : 64;
+  x = valueBound(p, x, bound);
+  p->hasLoop = true;
+  if (kind == 2)
+    return makeIf(p, x, bound);
+  bool fuzzy = at(p, x)->fuzzy;
+  int low = p->nextId++, high = p->nextId++, step = p->nextId++, counter = p->nextId++;
+  lineAdd(p, "%%c%d = arith.constant 0 : index", low);
+  lineAdd(p, "%%c%d = arith.constant %d : index", high, 1 + draw(p->draws, 3));
+  lineAdd(p, "%%c%d = arith.constant 1 : index", step);
+  int mark = p->nValues, init = idOf(p, x), carried = valueAdd(p, type, bound, fuzzy);
+  int carriedId = at(p, carried)->id;
+  Region body = makeRegion(p, carried, bound);
+  p->nValues = mark;
   // A step that loses exactness would meet the next step's steps: leave such a loop out.
-  if (grewFuzzy) {
-    textRelease(&scope.lines);
+  if (body.fuzzy && !fuzzy) {
+    textRelease(&body.lines);
     return false;
   }
   int r = valueAdd(p, type, bound, fuzzy);
-  lineAdd(p, "%%v%d = scf.for %%i%d = %%c%d to %%c%d step %%c%d iter_args(%%v%d = %%v%d) -> (%s) {",
-          at(p, r)->id, at(p, r)->id, low, high, step, carriedId, init, typeText(&type));
-  textAppend(&p->scope->lines, "%s", scope.lines.data ? scope.lines.data : "");
-  lineAdd(p, "  scf.yield %%v%d : %s", yieldedId, typeText(&type));
+  const char *text = typeText(&type);
+  if (kind == 0) {
+    lineAdd(p,
+            "%%v%d = scf.for %%i%d = %%c%d to %%c%d step %%c%d iter_args(%%v%d = %%v%d) -> (%s) {",
+            at(p, r)->id, counter, low, high, step, carriedId, init, text);
+    addRegion(p, &body);
+    lineAdd(p, "  scf.yield %%v%d : %s", body.yielded, text);
+    used(p, "scf.for");
+  } else {
+    int before = p->nextId++, again = p->nextId++, next = p->nextId++;
+    lineAdd(
+        p, "%%v%d, %%i%d = scf.while (%%v%d = %%v%d, %%i%d = %%c%d) : (%s, index) -> (%s, index) {",
+        at(p, r)->id, p->nextId++, before, init, before, low, text, text);
+    lineAdd(p, "  %%c%d = arith.cmpi slt, %%i%d, %%c%d : index", again, before, high);
+    lineAdd(p, "  scf.condition(%%c%d) %%v%d, %%i%d : %s, index", again, before, before, text);
+    lineAdd(p, "} do {");
+    lineAdd(p, "^bb0(%%v%d: %s, %%i%d: index):", carriedId, text, counter);
+    addRegion(p, &body);
+    lineAdd(p, "  %%c%d = arith.addi %%i%d, %%c%d : index", next, counter, step);
+    lineAdd(p, "  scf.yield %%v%d, %%c%d : %s, index", body.yielded, next, text);
+    used(p, "scf.while");
+  }
   lineAdd(p, "}");
-  textRelease(&scope.lines);
   valueAnnotate(p, r);
-  p->hasLoop = true;
   return true;
 }
 
 //===----------------------------------------------------------------------===//
 // Setting and end
+
 //===----------------------------------------------------------------------===//
 
 typedef struct Mesh {
@@ -230,7 +305,7 @@ static void chooseSetting(Program *p, bool allowUneven) {
     snprintf(p->degrees + n, sizeof p->degrees - n, "%s%s%d", i ? "," : "", mesh->names[i],
              mesh->sizes[i]);
   }
-  p->exact = !drawChance(d, 30);
+  p->exact = !drawChance(d, 20);
   static const Element exactElements[] = {F32, F32, F32, F64, BF16, F16};
   p->element = p->exact ? exactElements[draw(d, 6)] : F64;
   p->cap = !p->exact           ? 1e6
@@ -360,7 +435,7 @@ void programCreate(Draws *draws, bool allowUneven, Program *out) {
   for (int tries = 0; tries < 4 * most && p->nOps < most && !p->failed; ++tries) {
     if (draws->replaying && draws->nMade >= draws->nReplayed && p->nOps > 0)
       break; // the rest would be the simplest op again and again
-    bool calls = drawChance(draws, 1), loops = !calls && drawChance(draws, 1);
+    bool calls = drawChance(draws, 1), loops = !calls && drawChance(draws, 2);
     if (calls || loops) {
       drawSpan(draws);
       p->nOps += calls ? makeCall(p) : makeLoop(p);

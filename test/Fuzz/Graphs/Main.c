@@ -405,6 +405,8 @@ typedef struct Totals {
   size_t nFindings;
   Outcome *refusals;
   size_t nRefusals;
+  Outcome *inexact; // passed, within a bar
+  size_t nInexact;
 } Totals;
 
 static void count(Totals *totals, const Outcome *outcome, const Options *options) {
@@ -435,6 +437,8 @@ static void count(Totals *totals, const Outcome *outcome, const Options *options
   totals->reshape += outcome->reshape;
   totals->callOrLoop += outcome->hasCall || outcome->hasLoop;
   totals->exact += outcome->exact;
+  if (!outcome->exact && totals->nInexact < MAX_FINDINGS)
+    totals->inexact[totals->nInexact++] = *outcome;
   totals->ops += (uint64_t)outcome->nOps;
   totals->ranks += (uint64_t)outcome->nRanks;
 }
@@ -491,6 +495,7 @@ static bool printTotals(const Options *options, Totals *totals) {
   held &= share("a partial value crosses an op", totals->partial, n, 20, options);
   held &= share("a reshape across a sharded dimension", totals->reshape, n, 20, options);
   held &= share("a call or a loop", totals->callOrLoop, n, 10, options);
+  printKinds("compared within a bar:", totals->inexact, totals->nInexact, 12);
   held &= share("compared bit by bit", totals->exact, n, 50, options);
   held &= share("each rank's shard changes a result", n, n + totals->dull, 98, options);
   held &= share("not refused", all - totals->verdicts[REFUSED], all, 99, options);
@@ -649,8 +654,9 @@ int main(int argc, char **argv) {
     return 0;
   }
   Totals totals = {.findings = malloc(MAX_FINDINGS * sizeof(Outcome)),
-                   .refusals = malloc(MAX_FINDINGS * sizeof(Outcome))};
-  if (!totals.findings || !totals.refusals)
+                   .refusals = malloc(MAX_FINDINGS * sizeof(Outcome)),
+                   .inexact = malloc(MAX_FINDINGS * sizeof(Outcome))};
+  if (!totals.findings || !totals.refusals || !totals.inexact)
     stopWith("out of memory");
   runAll(&options, &totals);
   bool held = printTotals(&options, &totals);

@@ -513,7 +513,12 @@ static Maker makerOf(const char *row) {
 
 bool rowIsMade(int row) {
   const char *name = rowName(row);
-  return makerOf(name) || !strcmp(name, "func.call") || !strcmp(name, "func.return");
+  static const char *const others[] = {"func.call", "func.return", "scf.for", "scf.if",
+                                       "scf.while"};
+  for (size_t i = 0; i < sizeof others / sizeof *others; ++i)
+    if (!strcmp(name, others[i]))
+      return true; // Generate.c
+  return makerOf(name) != NULL;
 }
 
 bool opMake(Program *p) {
