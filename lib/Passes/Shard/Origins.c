@@ -72,8 +72,7 @@ void shardExtentMark(ShardSpmd *spmd, int32_t value, const ShardSharding *shardi
     return;
   MlirOperation op = mlirOpResultGetOwner(local);
   setEntry(spmd, op, "spmd.extent", mlirOperationGetNumResults(op),
-           mlirOpResultGetResultNumber(local), extent,
-           mlirDenseI64ArrayGet(spmd->context, 0, NULL));
+           mlirOpResultGetResultNumber(local), extent, shardAttrUnit(spmd->context));
 }
 
 static bool hasOrigin(MlirOperation op, intptr_t n, intptr_t index) {
