@@ -396,7 +396,7 @@ static MlirLogicalResult refineOp(Refiner *refiner, MlirOperation op) {
   }
   if (nResults == 0)
     return mlirLogicalResultSuccess();
-  if (startsWith(name, "linalg.")) {
+  if (startsWith(name, "linalg.") || startsWith(name, "tm_tensor.")) { // as the destinations
     for (intptr_t i = 0; i < nResults && nOperands >= nResults; ++i)
       mlirValueSetType(mlirOperationGetResult(op, i),
                        mlirValueGetType(mlirOperationGetOperand(op, nOperands - nResults + i)));
