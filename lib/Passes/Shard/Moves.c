@@ -301,6 +301,35 @@ static MlirValue choose(Rounds *rounds, const int64_t *condition, MlirValue a, M
   return mlirOperationGetResult(op, 0);
 }
 
+// By how far every rank of a group along one axis sends, or 0.
+static int64_t cyclicOffset(const ShardMoves *moves, const Round *round) {
+  int64_t n = moves->nRanks, offset = (round->destination[0] + n) % n;
+  bool cyclic = moves->axes.count == 1 && !round->anyIdle && !round->anyCopy;
+  for (int64_t r = 0; r < n; ++r)
+    cyclic &= round->destination[r] == (r + offset) % n;
+  return cyclic ? offset : 0;
+}
+
+static MlirValue createShift(Rounds *rounds, MlirValue box, int64_t offset, int64_t site,
+                             int64_t number) {
+  MlirContext context = rounds->build->spmd->context;
+  MlirType type = mlirValueGetType(box), i64 = mlirIntegerTypeGet(context, 64);
+  int16_t axis = rounds->moves->axes.axis[0];
+  const ShardNamedAttribute attributes[] = {
+      {"grid", mlirFlatSymbolRefAttrGet(context, mlirStringRefCreateFromCString("mesh"))},
+      {"grid_axes", mlirDenseI16ArrayGet(context, 1, &axis)},
+      {"shift_axis", mlirIntegerAttrGet(mlirIndexTypeGet(context), axis)},
+      {"offset", mlirIntegerAttrGet(i64, offset)},
+      {"rotate", shardAttrUnit(context)},
+      {"spmd.site", shardAttrI64(context, site)},
+      {"spmd.round", shardAttrI64(context, number)},
+  };
+  return mlirOperationGetResult(shardOpCreate(rounds->place.block, rounds->place.before,
+                                              rounds->place.location, "shard.shift", 1, &type, 1,
+                                              &box, 7, attributes, 0, NULL),
+                                0);
+}
+
 static MlirValue emitRound(Rounds *rounds, const Round *round, MlirValue source, MlirValue dest,
                            int64_t site, int64_t *nSent) {
   ShardBuild *build = rounds->build;
@@ -317,7 +346,10 @@ static MlirValue emitRound(Rounds *rounds, const Round *round, MlirValue source,
     if (round->anyCopy)
       kept = choose(rounds, round->copies, box, kept);
   }
-  if (round->anyRemote) {
+  int64_t offset = cyclicOffset(rounds->moves, round);
+  if (offset) {
+    kept = createShift(rounds, box, offset, site, (*nSent)++);
+  } else if (round->anyRemote) {
     createMessage(rounds, true, box, round->destination, site, *nSent);
     kept = createMessage(rounds, false, kept, round->source, site, (*nSent)++);
   }
