@@ -662,10 +662,45 @@ static MlirLogicalResult lowerCall(ShardLowering *lowering, MlirOperation op) {
   return mlirLogicalResultSuccess();
 }
 
+/// Whether `op` lies in a region of `loop`.
+static bool isInside(MlirOperation op, MlirOperation loop) {
+  for (; !mlirOperationIsNull(op); op = mlirOperationGetParentOperation(op))
+    if (mlirOperationEqual(op, loop))
+      return true;
+  return false;
+}
+
+/// What a loop starts from and its body also reads is copied for the loop: steps write over what
+/// they carry, and bufferization does not see through the pointers of calls who reads it still.
+static void copyCapturedInits(ShardLowering *lowering, MlirOperation loop, intptr_t first) {
+  for (intptr_t i = first; i < mlirOperationGetNumOperands(loop); ++i) {
+    MlirValue init = mlirOperationGetOperand(loop, i);
+    MlirType type = mlirValueGetType(init);
+    bool captured = false;
+    for (MlirOpOperand use = mlirValueGetFirstUse(init); !mlirOpOperandIsNull(use);
+         use = mlirOpOperandGetNextUse(use)) {
+      MlirOperation user = mlirOpOperandGetOwner(use);
+      captured |= !mlirOperationEqual(user, loop) && isInside(user, loop);
+    }
+    if (!captured || !isTensor(type))
+      continue;
+    ShardLowerBuilder b = shardLowerBuilderBefore(lowering, loop);
+    int32_t segments[3] = {0, 0, 0};
+    ShardNamedAttribute none = {"operandSegmentSizes",
+                                mlirDenseI32ArrayGet(lowering->context, 3, segments)};
+    MlirValue dense = mlirOperationGetResult(
+        shardMakeOp(&b, "bufferization.alloc_tensor", 1, &type, 0, NULL, 1, &none), 0);
+    MlirValue operands[] = {init, dense};
+    mlirOperationSetOperand(
+        loop, i, shardMakeValue(&b, "bufferization.materialize_in_destination", type, 2, operands));
+  }
+}
+
 /// Makes what a loop yields the buffer that it came in: a buffer made in the body would be the same
 /// one at each step, and the step reads the last one's. Bufferization finds out what is in place.
 static MlirLogicalResult keepLoopBuffers(void *user, MlirOperation op) {
   ShardLowering *lowering = user;
+  copyCapturedInits(lowering, op, 3);
   MlirBlock body = shardOpBody(op);
   MlirOperation yield = mlirBlockGetTerminator(body);
   ShardLowerBuilder b = shardLowerBuilderBefore(lowering, yield);
@@ -694,6 +729,7 @@ static bool keepsBuffer(MlirValue value, MlirValue argument) {
 /// that the first region passes on.
 static MlirLogicalResult keepWhileBuffers(void *user, MlirOperation op) {
   ShardLowering *lowering = user;
+  copyCapturedInits(lowering, op, 0);
   MlirBlock before = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
   MlirBlock after = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 1));
   MlirOperation condition = mlirBlockGetTerminator(before), yield = mlirBlockGetTerminator(after);
