@@ -653,6 +653,14 @@ static ShardState commonDemand(const Solver *s, const Frame *frame, int32_t v) {
   return common;
 }
 
+static bool isUsedOnlyBy(const Frame *frame, int32_t v, int32_t op) {
+  const FunctionTable *t = frame->table;
+  for (int32_t u = t->useStart[v]; u < t->useStart[v + 1]; ++u)
+    if (t->uses[u].op != op)
+      return false;
+  return true;
+}
+
 static bool sinkOp(const Solver *s, Frame *frame, int32_t op) {
   const ShardOpRule *rule = &frame->info->ops[op];
   int32_t first = frame->table->first;
@@ -673,11 +681,14 @@ static bool sinkOp(const Solver *s, Frame *frame, int32_t op) {
   if (factor < 0 || choiceFactor(rule, factor)->kind != SHARD_FACTOR_PARALLEL ||
       !splittable(s, frame->function, op, factor))
     return false;
-  // Whole operands are cut for nothing; a split one must not start to move.
+  // Whole operands are cut for nothing, and a sum that nobody else wants is scattered rather than
+  // reduced; a split one must not start to move.
   for (int32_t p = 0; p < rule->nOperands; ++p) {
-    ShardState state = instance->states[rule->operands[p].value - first];
-    if (state != SHARD_STATE_WHOLE &&
-        state != shardStateOfChoice(s->rules, &rule->operands[p], factor))
+    int32_t v = rule->operands[p].value - first;
+    ShardState state = instance->states[v];
+    ShardState target = shardStateOfChoice(s->rules, &rule->operands[p], factor);
+    bool scatters = state == SHARD_STATE_PARTIAL && target >= 0 && isUsedOnlyBy(frame, v, op);
+    if (state != SHARD_STATE_WHOLE && state != target && !scatters)
       return false;
   }
   instance->choices[op] = factor;
