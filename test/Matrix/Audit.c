@@ -769,7 +769,7 @@ static void auditCell(const char *modelName, const char *degreesText, MlirModule
          after.flops, ratio, least, most, after.leftOut, before.leftOut);
   if (degrees.ep == 1 && (!model->mixesRows || (degrees.dp == 1 && degrees.sp == 1))) {
     // Of a fused weight with copies of key/value heads the copies cannot be told from the queries.
-    bool copies = model->unevenFused && model->keyValueHeads < degrees.tp;
+    bool copies = model->unevenFused && model->keyValueHeads % degrees.tp != 0;
     if (ratio < least - 0.02 || (ratio > most + 0.02 && !wholeParts && !copies))
       fault("contraction flops of all ranks are %.4f of the unsharded program's, expected %.4f to "
             "%.4f",

@@ -195,7 +195,8 @@ bool degreesParse(const char *text, Degrees *out) {
 int64_t degreesRanks(Degrees d) { return d.pp * d.dp * d.ep * d.sp * d.tp; }
 
 bool modelFits(const Model *m, Degrees d) {
-  return d.pp <= m->layers + 2; // units: embedding, layers, head
+  bool batch = d.dp * d.ep == 1 || m->batch > 1, sequence = d.sp == 1 || m->sequence != 1;
+  return batch && sequence && d.pp <= m->layers + 2; // units: embedding, layers, head
 }
 
 static int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -414,8 +415,8 @@ void modelWeightParts(const Model *m, Degrees d, const char *weightName, int64_t
     *least = *most = contains(weightName, ".experts.") ? d.tp * d.ep : d.tp;
     // One weight for queries and for fewer keys and values is cut in parts, of which the latter
     // are split as keys and values alone would be.
-    if (m->unevenFused && contains(weightName, "c_attn") && m->keyValueHeads < d.tp)
-      *least = m->keyValueHeads;
+    if (m->unevenFused && contains(weightName, "c_attn") && m->keyValueHeads % d.tp != 0)
+      *least = d.tp % m->keyValueHeads == 0 ? m->keyValueHeads : 1;
     break;
   case WEIGHT_KEYVALUE:
     *least = *most = m->keyValueHeads < d.tp ? m->keyValueHeads : d.tp;

@@ -40,7 +40,8 @@ bool modelParse(const char *text, Model *out);
 /// Parses "tp2,pp2"; missing degrees are 1. False on anything else.
 bool degreesParse(const char *text, Degrees *out);
 int64_t degreesRanks(Degrees degrees);
-/// Whether the model has a unit for each stage; a cell that has not may be refused.
+/// Whether the model has a unit for each stage and more than one row to split; a cell that has not
+/// may be refused.
 bool modelFits(const Model *model, Degrees degrees);
 
 /// Bytes that one rank sends in one step, mean over all ranks: least and most that are accepted,
