@@ -615,19 +615,23 @@ static bool takeWhole(Search *s, int32_t klass, bool vocabulary, Evaluation *now
 }
 
 /// Arguments with a layout of the user's that does not name the tensor axis, or a part of it.
-static uint8_t *findKeptWhole(const ShardFunctionInfo *info, ShardArena *arena) {
+/// `*outParts`: whether some layout names a part of the axis (tp.0).
+static uint8_t *findKeptWhole(const ShardFunctionInfo *info, ShardArena *arena, bool *outParts) {
   uint8_t *whole = SHARD_ARENA_ARRAY(arena, uint8_t, info->nArguments ? info->nArguments : 1);
   for (int32_t a = 0; a < info->nArguments; ++a) {
     MlirAttribute list = shardFuncGetArgumentAttribute(info->func, a, "spmd.sharding");
     whole[a] = list.ptr && mlirAttributeIsAArray(list);
-    for (intptr_t d = 0; whole[a] && d < mlirArrayAttrGetNumElements(list); ++d) {
+    intptr_t rank = whole[a] ? mlirArrayAttrGetNumElements(list) : 0;
+    for (intptr_t d = 0; d < rank; ++d) {
       MlirAttribute axes = mlirArrayAttrGetElement(list, d);
       intptr_t n = mlirAttributeIsAArray(axes) ? mlirArrayAttrGetNumElements(axes) : 0;
       for (intptr_t k = 0; k < n; ++k) {
         MlirAttribute axis = mlirArrayAttrGetElement(axes, k);
         MlirStringRef name =
             mlirAttributeIsAString(axis) ? mlirStringAttrGetValue(axis) : (MlirStringRef){NULL, 0};
-        whole[a] &= name.length < 2 || strncmp(name.data, "tp", 2) != 0;
+        bool tensor = name.length >= 2 && strncmp(name.data, "tp", 2) == 0;
+        whole[a] &= !tensor;
+        *outParts |= tensor && name.length > 2;
       }
     }
   }
@@ -653,7 +657,8 @@ ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardA
   *outMessage = NULL;
   if (degree == 1)
     return s.plan;
-  s.keptWhole = findKeptWhole(info, arena);
+  bool parts = false;
+  s.keptWhole = findKeptWhole(info, arena, &parts);
 
   // Candidates, by bytes saved, then by first appearance among the arguments.
   const uint8_t *layerValues = findLayerValues(model, arena);
@@ -666,6 +671,8 @@ ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardA
         continue;
       if (mlirOpOperandIsNull(mlirValueGetFirstUse(rules->values[info->arguments[a]].value)))
         continue; // what nobody uses stays whole
+      if (!parts && shardFuncGetArgumentAttribute(info->func, a, "spmd.sharding").ptr)
+        continue; // the user's; only parts of the axis, as a dumped layout has, are found again
       bool inLayer = !layerValues || layerValues[info->arguments[a]];
       const ShardValueInfo *value = &rules->values[info->arguments[a]];
       for (int32_t i = 0; i < value->nAtoms; ++i) {
