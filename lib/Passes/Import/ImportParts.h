@@ -41,8 +41,8 @@ MlirLogicalResult shardImportSetDims(const ShardImport *import, const char *dims
 /// RefineShapes.c: static result types from static arguments; not for TOSA ops.
 MlirLogicalResult shardImportRefineShapes(const ShardImport *import);
 
-/// TmTensor.c: the ops of tm_tensor, which come in generic form, to linalg. Whether an op is one of
-/// them, or the end of its body.
+/// TmTensor.c, Tm*.c: the ops of tm_tensor, which come in generic form, to linalg. Whether an op is
+/// one of them, or the end of its body.
 MlirLogicalResult shardImportTmTensor(const ShardImport *import);
 bool shardImportKnowsTmTensor(MlirOperation op);
 
