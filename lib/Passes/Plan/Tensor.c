@@ -398,23 +398,36 @@ static bool isVocabulary(const ShardModel *model, int32_t klass) {
   return false;
 }
 
+/// Dimensions of a weight, as it was before any reshape, that have no step of a class.
+static int32_t otherDimensions(const ShardRules *rules, int32_t value, int32_t klass) {
+  for (;;) {
+    const ShardValueInfo *info = &rules->values[value];
+    const ShardOpRule *rule =
+        info->definition < 0 ? NULL : &rules->functions[info->function].ops[info->definition];
+    if (!rule || rule->form != SHARD_OP_RESHAPE)
+      break;
+    value = rule->operands[0].value;
+  }
+  const ShardValueInfo *info = &rules->values[value];
+  int32_t n = 0, last = -1;
+  for (int32_t a = 0; a < info->nAtoms; ++a)
+    if (info->atoms[a].klass != klass && info->atoms[a].dim != last)
+      ++n, last = info->atoms[a].dim;
+  return n;
+}
+
 /// Does the op read whole matrices of weights by an index of the class? A row of an embedding is
 /// none.
 static bool looksUpMatrices(const ShardModel *model, const ShardOpRule *rule, int32_t klass) {
   const ShardRules *rules = model->rules;
   for (int32_t p = 0; p < rule->nOperands; ++p) {
     const ShardPort *port = &rule->operands[p];
-    const ShardValueInfo *value = &rules->values[port->value];
     bool indexed = false;
-    int32_t nOther = 0, last = -1;
-    for (int32_t a = 0; a < value->nAtoms; ++a) {
+    for (int32_t a = 0; a < rules->values[port->value].nAtoms; ++a) {
       const ShardFactor *factor = port->factors[a] < 0 ? NULL : &rule->factors[port->factors[a]];
-      if (factor && factor->kind == SHARD_FACTOR_GATHER)
-        indexed |= factor->klass == klass;
-      else if (value->atoms[a].dim != last)
-        ++nOther, last = value->atoms[a].dim;
+      indexed |= factor && factor->kind == SHARD_FACTOR_GATHER && factor->klass == klass;
     }
-    if (indexed && nOther >= 2 && model->weight[port->value])
+    if (indexed && model->weight[port->value] && otherDimensions(rules, port->value, klass) >= 2)
       return true;
   }
   return false;
