@@ -628,8 +628,7 @@ static bool takeWhole(Search *s, int32_t klass, bool vocabulary, Evaluation *now
 }
 
 /// Arguments with a layout of the user's that does not name the tensor axis, or a part of it.
-/// `*outParts`: whether some layout names a part of the axis (tp.0).
-static uint8_t *findKeptWhole(const ShardFunctionInfo *info, ShardArena *arena, bool *outParts) {
+static uint8_t *findKeptWhole(const ShardFunctionInfo *info, ShardArena *arena) {
   uint8_t *whole = SHARD_ARENA_ARRAY(arena, uint8_t, info->nArguments ? info->nArguments : 1);
   for (int32_t a = 0; a < info->nArguments; ++a) {
     MlirAttribute list = shardFuncGetArgumentAttribute(info->func, a, "spmd.sharding");
@@ -642,9 +641,7 @@ static uint8_t *findKeptWhole(const ShardFunctionInfo *info, ShardArena *arena, 
         MlirAttribute axis = mlirArrayAttrGetElement(axes, k);
         MlirStringRef name =
             mlirAttributeIsAString(axis) ? mlirStringAttrGetValue(axis) : (MlirStringRef){NULL, 0};
-        bool tensor = name.length >= 2 && strncmp(name.data, "tp", 2) == 0;
-        whole[a] &= !tensor;
-        *outParts |= tensor && name.length > 2;
+        whole[a] &= name.length < 2 || strncmp(name.data, "tp", 2) != 0;
       }
     }
   }
@@ -670,8 +667,11 @@ ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardA
   *outMessage = NULL;
   if (degree == 1)
     return s.plan;
-  bool parts = false;
-  s.keptWhole = findKeptWhole(info, arena, &parts);
+  s.keptWhole = findKeptWhole(info, arena);
+  bool multiplies = false;
+  for (int32_t f = 0; f < rules->nFunctions; ++f)
+    for (int32_t o = 0; o < rules->functions[f].nOps; ++o)
+      multiplies |= rules->functions[f].ops[o].contraction;
 
   // Candidates, by bytes saved, then by first appearance among the arguments.
   const uint8_t *layerValues = findLayerValues(model, arena);
@@ -684,8 +684,8 @@ ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardA
         continue;
       if (mlirOpOperandIsNull(mlirValueGetFirstUse(rules->values[info->arguments[a]].value)))
         continue; // what nobody uses stays whole
-      if (!parts && shardFuncGetArgumentAttribute(info->func, a, "spmd.sharding").ptr)
-        continue; // the user's; only parts of the axis, as a dumped layout has, are found again
+      if (!multiplies && shardFuncGetArgumentAttribute(info->func, a, "spmd.sharding").ptr)
+        continue; // the user's: only heads of products may want parts of the axis
       bool inLayer = !layerValues || layerValues[info->arguments[a]];
       const ShardValueInfo *value = &rules->values[info->arguments[a]];
       for (int32_t i = 0; i < value->nAtoms; ++i) {
