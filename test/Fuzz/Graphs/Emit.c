@@ -165,7 +165,8 @@ int argumentAdd(Program *p, Type type, const char *attributes) {
   textAppend(&p->arguments, "%s%%v%d: %s", p->nArguments > 1 ? ", " : "", p->values[value].id,
              typeText(&type));
   bool annotated = type.rank > 0 && drawChance(p->draws, 40) &&
-                   drawSharding(p, &type, false, sharding, sizeof sharding);
+                   drawSharding(p, &type, false, sharding, sizeof sharding) &&
+                   !(attributes && strstr(attributes, "spmd.sharding"));
   if (attributes || annotated)
     textAppend(&p->arguments, " {%s%s%s%s}", attributes ? attributes : "",
                attributes && annotated ? ", " : "", annotated ? "spmd.sharding = " : "",

@@ -346,6 +346,12 @@ static void addInputs(Program *p) {
     snprintf(attributes, sizeof attributes, "spmd.role = \"input\", spmd.dims = [\"%s\", \"%s\"%s]",
              batch ? "batch" : "", sequence ? "sequence" : "", type.rank > 2 ? ", \"\"" : "");
   argumentAdd(p, type, *attributes ? attributes : NULL);
+  // A degree of tp wants something to split, a weight or what an annotation names.
+  for (int i = 0; i < p->nAxes; ++i)
+    if (!strcmp(p->axisNames[i], "tp")) {
+      int64_t shape[2] = {p->extents[p->nExtents - 1], drawExtent(p)};
+      argumentAdd(p, typeOf(p->element, 2, shape), "spmd.sharding = [[\"tp\"], []]");
+    }
   for (int n = draw(p->draws, 2); n > 0; --n) {
     type.rank = 1 + draw(p->draws, 4);
     for (int d = 0; d < type.rank; ++d)

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -447,7 +448,9 @@ static void count(Totals *totals, const Outcome *outcome, const Options *options
 static bool share(const char *what, uint64_t part, uint64_t all, double least,
                   const Options *options) {
   double percent = all ? 100.0 * (double)part / (double)all : 0;
-  bool held = percent >= least;
+  // Less what chance takes from a small sample: three standard deviations.
+  double p = least / 100, slack = all && all < 10000 ? 300 * sqrt(p * (1 - p) / (double)all) : 0;
+  bool held = percent >= least - slack;
   printf("%-44s %6.1f %%  (at least %g)%s\n", what, percent, least,
          held || !options->enforce ? "" : "  TOO FEW");
   return held;
