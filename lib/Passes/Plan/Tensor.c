@@ -398,36 +398,58 @@ static bool isVocabulary(const ShardModel *model, int32_t klass) {
   return false;
 }
 
-/// Dimensions of a weight, as it was before any reshape, that have no step of a class.
-static int32_t otherDimensions(const ShardRules *rules, int32_t value, int32_t klass) {
-  for (;;) {
-    const ShardValueInfo *info = &rules->values[value];
-    const ShardOpRule *rule =
-        info->definition < 0 ? NULL : &rules->functions[info->function].ops[info->definition];
-    if (!rule || rule->form != SHARD_OP_RESHAPE)
-      break;
-    value = rule->operands[0].value;
+/// Is `value`, moved out of a table, multiplied as a matrix of the table's own dimensions: one
+/// summed over, another that it brings to the product? A row of an embedding is not.
+static bool multipliesAsMatrix(const ShardModel *model, const ShardFunctionInfo *info, int32_t op,
+                               const ShardValueInfo *table) {
+  const ShardRules *rules = model->rules;
+  ShardArena *arena = shardArenaCreate();
+  uint8_t *moved = SHARD_ARENA_ARRAY(arena, uint8_t, rules->nValues + 1);
+  for (int32_t r = 0; r < info->ops[op].nResults; ++r)
+    moved[info->ops[op].results[r].value] = 1;
+  bool found = false;
+  for (int32_t o = op + 1; o < info->nOps && !found; ++o) {
+    const ShardOpRule *rule = &info->ops[o];
+    for (int32_t p = 0; p < rule->nOperands; ++p) {
+      const ShardPort *port = &rule->operands[p];
+      if (!moved[port->value])
+        continue;
+      for (int32_t r = 0; rule->movement && r < rule->nResults; ++r)
+        moved[rule->results[r].value] = 1;
+      bool summed = false, brought = false;
+      for (int32_t a = 0; rule->contraction && a < rules->values[port->value].nAtoms; ++a) {
+        int32_t factor = port->factors[a];
+        bool own = false, shared = false;
+        for (int32_t t = 0; t < table->nAtoms; ++t)
+          own |= table->atoms[t].klass == rules->values[port->value].atoms[a].klass;
+        for (int32_t q = 0; q < rule->nOperands; ++q)
+          shared |=
+              q != p && !rule->operands[q].init && hasFactor(rules, &rule->operands[q], factor);
+        summed |= own && factor >= 0 && rule->factors[factor].kind == SHARD_FACTOR_REDUCTION;
+        brought |=
+            own && factor >= 0 && rule->factors[factor].kind == SHARD_FACTOR_PARALLEL && !shared;
+      }
+      found |= summed && brought;
+    }
   }
-  const ShardValueInfo *info = &rules->values[value];
-  int32_t n = 0, last = -1;
-  for (int32_t a = 0; a < info->nAtoms; ++a)
-    if (info->atoms[a].klass != klass && info->atoms[a].dim != last)
-      ++n, last = info->atoms[a].dim;
-  return n;
+  shardArenaDestroy(arena);
+  return found;
 }
 
-/// Does the op read whole matrices of weights by an index of the class? A row of an embedding is
-/// none.
-static bool looksUpMatrices(const ShardModel *model, const ShardOpRule *rule, int32_t klass) {
+/// Does the op read whole matrices of weights by an index of the class?
+static bool looksUpMatrices(const ShardModel *model, const ShardFunctionInfo *info, int32_t op,
+                            int32_t klass) {
   const ShardRules *rules = model->rules;
+  const ShardOpRule *rule = &info->ops[op];
   for (int32_t p = 0; p < rule->nOperands; ++p) {
     const ShardPort *port = &rule->operands[p];
+    const ShardValueInfo *table = &rules->values[port->value];
     bool indexed = false;
-    for (int32_t a = 0; a < rules->values[port->value].nAtoms; ++a) {
+    for (int32_t a = 0; a < table->nAtoms; ++a) {
       const ShardFactor *factor = port->factors[a] < 0 ? NULL : &rule->factors[port->factors[a]];
       indexed |= factor && factor->kind == SHARD_FACTOR_GATHER && factor->klass == klass;
     }
-    if (indexed && model->weight[port->value] && otherDimensions(rules, port->value, klass) >= 2)
+    if (indexed && model->weight[port->value] && multipliesAsMatrix(model, info, op, table))
       return true;
   }
   return false;
@@ -438,7 +460,7 @@ bool shardModelCountsExperts(const ShardModel *model, int32_t klass) {
   for (int32_t f = 0; f < rules->nFunctions; ++f)
     for (int32_t o = 0; o < rules->functions[f].nOps; ++o) {
       const ShardOpRule *rule = &rules->functions[f].ops[o];
-      if (looksUpMatrices(model, rule, klass))
+      if (looksUpMatrices(model, &rules->functions[f], o, klass))
         return true;
       if (!rule->contraction)
         continue;
