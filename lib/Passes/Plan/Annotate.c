@@ -450,6 +450,11 @@ static MlirLogicalResult runAnnotate(ShardPassRun *run) {
         strcmp(key, "args") == 0 || strcmp(key, "results") == 0 || strcmp(key, "values") == 0;
     if (strcmp(key, "version") == 0)
       continue;
+    if (strcmp(key, "chosen") == 0 && json_is_boolean(value)) {
+      if (json_is_true(value))
+        shardOpSetAttribute(run->op, "spmd.chosen", shardAttrUnit(run->context));
+      continue;
+    }
     if (!section || !json_is_object(value))
       result = FAIL(&a, key, "'%s' is not one of the objects args, results, values", key);
     else if (key[0] == 'a')
@@ -536,6 +541,7 @@ MlirLogicalResult shardAnnotationsWrite(MlirOperation module, MlirStringCallback
                                         void *userData) {
   json_t *root = json_object(), *args = json_object(), *results = json_object();
   json_object_set_new(root, "version", json_integer(1));
+  json_object_set_new(root, "chosen", json_true());
   json_object_set_new(root, "args", args);
   json_object_set_new(root, "results", results);
   MlirBlock top = mlirModuleGetBody(mlirModuleFromOperation(module));

@@ -27,6 +27,7 @@ typedef struct Propagation {
   ShardSharding **arguments; // [entry arguments] given
   ShardSharding **results;   // [entry results] the user's, or null
   ShardSharding **pinned;    // [values] the user's, or null
+  bool chosen;               // what stands there as the user's is a plan that was written out
 } Propagation;
 
 /// State of a value along one axis under a sharding.
@@ -369,7 +370,8 @@ static void writeFunction(Propagation *p, int32_t f, bool wholeResults) {
     ShardSharding *sharding = shardShardingCopy(p->arena, p->handed[f][number]);
     if (f == p->model->entry && p->results[number]) {
       sharding = p->results[number];
-      shardFuncAttributesSet(results, number, "spmd.fixed", shardAttrUnit(p->run->context));
+      if (!p->chosen)
+        shardFuncAttributesSet(results, number, "spmd.fixed", shardAttrUnit(p->run->context));
     } else if (f == p->model->entry && wholeResults)
       memset(sharding->atoms, 0, (size_t)sharding->nAtoms * sizeof(ShardAxisList));
     MlirAttribute text, view, partial;
@@ -400,9 +402,11 @@ static MlirLogicalResult runPropagate(ShardPassRun *run) {
                !shardStringIs(mlirStringAttrGetValue(results), "split");
   if (mlirLogicalResultIsFailure(shardUpstreamErase(run->op, run->arena)))
     return mlirLogicalResultFailure();
+  bool chosen = shardOpGetAttribute(run->op, "spmd.chosen").ptr;
+  shardOpRemoveAttribute(run->op, "spmd.chosen");
   for (int32_t round = 0; round < 64; ++round) {
     ShardArena *arena = shardArenaCreate();
-    Propagation p = {.run = run, .arena = arena};
+    Propagation p = {.run = run, .arena = arena, .chosen = chosen};
     bool again = false;
     MlirLogicalResult result = mlirLogicalResultFailure();
     if (!shardMeshRead(run->op, arena, &p.mesh))
