@@ -742,7 +742,8 @@ static MlirLogicalResult keepWhileBuffers(void *user, MlirOperation op) {
     MlirType type = mlirValueGetType(operands[0]);
     bool made = !mlirValueIsABlockArgument(operands[0]) ||
                 !mlirBlockEqual(mlirBlockArgumentGetOwner(operands[0]), before);
-    if (isTensor(type) && made && mlirTypeEqual(type, mlirValueGetType(operands[1])))
+    if (isTensor(type) && made && !keepsBuffer(operands[0], operands[1]) &&
+        mlirTypeEqual(type, mlirValueGetType(operands[1])))
       mlirOperationSetOperand(
           condition, k,
           shardMakeValue(&a, "bufferization.materialize_in_destination", type, 2, operands));
@@ -848,6 +849,7 @@ MlirLogicalResult shardLowerToDestinations(ShardLowering *lowering) {
                                        : lowerCollective(lowering, list.ops[i])))
       return mlirLogicalResultFailure();
   shardWalk(lowering->module, "scf.for", keepLoopBuffers, lowering);
+  shardAlignWhiles(lowering);
   shardWalk(lowering->module, "scf.while", keepWhileBuffers, lowering);
   shardWalk(lowering->module, "scf.if", copyBranchResults, lowering);
   // The mesh has done its work.

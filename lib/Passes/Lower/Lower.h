@@ -1,6 +1,7 @@
 //===- Lower.h - Parts of the CPU lowering ------------------------*- C -*-===//
 // The order of work, all on one module:
 //   tensors   shardProgramInfoCollect   what shard/Program.h needs, kept as `spmd.program`
+//             shardInlineSteps          bodies of loops that insert into what they carry
 //             shardLowerToDestinations  functions take context, workspace and out-pointers; calls
 //             and
 //                                       collectives become calls on pointers
@@ -111,7 +112,13 @@ MlirType shardLLVMArrayOf(MlirType shaped, MlirType element);
 /// OwnOps.c: ops that a file of rules describes become their bodies. Whether there were any.
 MlirLogicalResult shardLowerOwnOps(ShardLowering *lowering, bool *outAny);
 MlirLogicalResult shardProgramInfoCollect(ShardLowering *lowering);
+/// Bodies of loops that only insert into what they carry stand in the loop, not in a function.
+void shardInlineSteps(ShardLowering *lowering);
 MlirLogicalResult shardLowerToDestinations(ShardLowering *lowering);
+
+/// Whiles.c: rebuilds every scf.while whose regions differ in what they carry, so that each value
+/// that it carries keeps one buffer. Never fails.
+void shardAlignWhiles(ShardLowering *lowering);
 MlirLogicalResult shardPrepareContractions(ShardLowering *lowering);
 /// Contractions taken out of the module while passes run that would fuse other ops into them.
 typedef struct ShardHidden {

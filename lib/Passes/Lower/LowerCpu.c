@@ -103,6 +103,7 @@ static MlirLogicalResult runLowerCpu(ShardPassRun *run) {
     STEP(runPipeline(&lowering, "func.func(canonicalize,cse)"));
   STEP(shardProgramInfoCollect(&lowering));
   STEP(shardWalk(lowering.module, NULL, dropOrigins, NULL));
+  shardInlineSteps(&lowering);
   STEP(runPipeline(&lowering, "func.func(convert-elementwise-to-linalg)"));
   STEP(shardLowerToDestinations(&lowering));
   STEP(shardPrepareContractions(&lowering));
