@@ -662,7 +662,22 @@ static MlirLogicalResult lowerCall(ShardLowering *lowering, MlirOperation op) {
   return mlirLogicalResultSuccess();
 }
 
-/// Whether `op` lies in a region of `loop`.
+/// Whether `user` may run after `loop` has begun: it lies in the loop, or behind it.
+static bool readsLater(MlirOperation user, MlirOperation loop) {
+  MlirBlock block = mlirOperationGetBlock(loop);
+  while (!mlirOperationIsNull(user) && !mlirBlockEqual(mlirOperationGetBlock(user), block))
+    user = mlirOperationGetParentOperation(user);
+  for (; !mlirOperationIsNull(user); user = mlirOperationGetNextInBlock(user))
+    if (mlirOperationEqual(user, loop))
+      return false;
+  return true;
+}
+
+static MlirBlock blockOf(MlirValue value) {
+  return mlirValueIsABlockArgument(value) ? mlirBlockArgumentGetOwner(value)
+                                          : mlirOperationGetBlock(mlirOpResultGetOwner(value));
+}
+
 static bool isInside(MlirOperation op, MlirOperation loop) {
   for (; !mlirOperationIsNull(op); op = mlirOperationGetParentOperation(op))
     if (mlirOperationEqual(op, loop))
@@ -670,19 +685,38 @@ static bool isInside(MlirOperation op, MlirOperation loop) {
   return false;
 }
 
-/// What a loop starts from and its body also reads is copied for the loop: steps write over what
-/// they carry, and bufferization does not see through the pointers of calls who reads it still.
-static void copyCapturedInits(ShardLowering *lowering, MlirOperation loop, intptr_t first) {
+/// Whether somebody else may read what the loop starts from once the loop has begun: in the loop or
+/// behind it, by another name (a reshape's source), at the next step of a loop around it, or
+/// because two values that the loop carries start from it.
+static bool isReadLater(MlirValue init, MlirOperation loop) {
+  MlirOperation link = loop;
+  for (MlirValue value = init;;) {
+    if (!mlirBlockEqual(blockOf(value), mlirOperationGetBlock(loop)))
+      return true;
+    int nLinks = 0;
+    for (MlirOpOperand use = mlirValueGetFirstUse(value); !mlirOpOperandIsNull(use);
+         use = mlirOpOperandGetNextUse(use)) {
+      MlirOperation user = mlirOpOperandGetOwner(use);
+      if (mlirOperationEqual(user, link) ? ++nLinks > 1
+                                         : isInside(user, loop) || readsLater(user, loop))
+        return true;
+    }
+    link = mlirValueIsAOpResult(value) ? mlirOpResultGetOwner(value) : (MlirOperation){NULL};
+    if (mlirOperationIsNull(link) ||
+        !(shardOpIs(link, "tensor.collapse_shape") || shardOpIs(link, "tensor.expand_shape") ||
+          shardOpIs(link, "tensor.cast") || shardOpIs(link, "tensor.extract_slice")))
+      return false;
+    value = mlirOperationGetOperand(link, 0);
+  }
+}
+
+/// What a loop starts from and others read later is copied for the loop: steps write over what they
+/// carry, and bufferization does not see through the pointers of calls who reads it still.
+static void copyReadInits(ShardLowering *lowering, MlirOperation loop, intptr_t first) {
   for (intptr_t i = first; i < mlirOperationGetNumOperands(loop); ++i) {
     MlirValue init = mlirOperationGetOperand(loop, i);
     MlirType type = mlirValueGetType(init);
-    bool captured = false;
-    for (MlirOpOperand use = mlirValueGetFirstUse(init); !mlirOpOperandIsNull(use);
-         use = mlirOpOperandGetNextUse(use)) {
-      MlirOperation user = mlirOpOperandGetOwner(use);
-      captured |= !mlirOperationEqual(user, loop) && isInside(user, loop);
-    }
-    if (!captured || !isTensor(type))
+    if (!isTensor(type) || !isReadLater(init, loop))
       continue;
     ShardLowerBuilder b = shardLowerBuilderBefore(lowering, loop);
     int32_t segments[3] = {0, 0, 0};
@@ -700,7 +734,7 @@ static void copyCapturedInits(ShardLowering *lowering, MlirOperation loop, intpt
 /// one at each step, and the step reads the last one's. Bufferization finds out what is in place.
 static MlirLogicalResult keepLoopBuffers(void *user, MlirOperation op) {
   ShardLowering *lowering = user;
-  copyCapturedInits(lowering, op, 3);
+  copyReadInits(lowering, op, 3);
   MlirBlock body = shardOpBody(op);
   MlirOperation yield = mlirBlockGetTerminator(body);
   ShardLowerBuilder b = shardLowerBuilderBefore(lowering, yield);
@@ -729,7 +763,7 @@ static bool keepsBuffer(MlirValue value, MlirValue argument) {
 /// that the first region passes on.
 static MlirLogicalResult keepWhileBuffers(void *user, MlirOperation op) {
   ShardLowering *lowering = user;
-  copyCapturedInits(lowering, op, 0);
+  copyReadInits(lowering, op, 0);
   MlirBlock before = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
   MlirBlock after = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 1));
   MlirOperation condition = mlirBlockGetTerminator(before), yield = mlirBlockGetTerminator(after);

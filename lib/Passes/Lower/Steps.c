@@ -44,7 +44,7 @@ static bool isDeadAfter(MlirValue value, MlirOperation link) {
 }
 
 /// The argument of `body` that `value`, which it returns, is after insertions that may be in place;
-/// null if there is none. A loop inside counts by what it starts from.
+/// null if there is none.
 static MlirValue findInsertedInto(MlirBlock body, MlirValue value) {
   MlirOperation link = mlirBlockGetTerminator(body);
   MlirValue end = value;
@@ -54,8 +54,6 @@ static MlirValue findInsertedInto(MlirBlock body, MlirValue value) {
     link = mlirOpResultGetOwner(value);
     if (shardOpIs(link, "tensor.insert_slice") || shardOpIs(link, "tensor.insert"))
       value = mlirOperationGetOperand(link, 1);
-    else if (shardOpIs(link, "scf.for"))
-      value = mlirOperationGetOperand(link, 3 + mlirOpResultGetResultNumber(value));
     else
       return (MlirValue){NULL};
   }
