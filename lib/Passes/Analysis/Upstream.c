@@ -95,20 +95,6 @@ void shardUpstreamAnnotate(ShardUpstream *upstream, MlirValue value, int32_t nAt
   mlirValueReplaceAllUsesExcept(value, mlirOperationGetResult(shard, 0), 1, &shard);
 }
 
-typedef struct Eraser {
-  ShardArena *arena;
-  MlirOperation *ops; // shard.shard first, then what describes them
-  size_t n, capacity;
-} Eraser;
-
-static MlirLogicalResult collect(void *user, MlirOperation op) {
-  Eraser *eraser = user;
-  eraser->ops = shardArenaGrow(eraser->arena, eraser->ops, eraser->n, &eraser->capacity,
-                               eraser->n + 1, sizeof(MlirOperation));
-  eraser->ops[eraser->n++] = op;
-  return mlirLogicalResultSuccess();
-}
-
 /// The entry of spmd.sharding for the value, null if it has none.
 static MlirAttribute ownSharding(MlirValue value) {
   if (mlirValueIsABlockArgument(value)) {
@@ -153,16 +139,15 @@ static bool agrees(ShardUpstream *upstream, MlirAttribute entry, MlirAttribute a
 }
 
 MlirLogicalResult shardUpstreamErase(MlirOperation module, ShardArena *arena) {
-  Eraser eraser = {.arena = arena};
-  if (mlirLogicalResultIsFailure(shardWalk(module, "shard.shard", collect, &eraser)))
-    return mlirLogicalResultFailure();
-  if (eraser.n == 0)
+  ShardOpList shards = {.arena = arena}, shardings = shards;
+  shardOpListCollect(&shards, module, "shard.shard", NULL);
+  if (shards.nOps == 0)
     return mlirLogicalResultSuccess();
   ShardMesh mesh;
   bool hasMesh = shardMeshRead(module, arena, &mesh);
   ShardUpstream *upstream = shardUpstreamCreate(&mesh, mlirOperationGetContext(module), arena);
-  for (size_t i = 0; i < eraser.n; ++i) {
-    MlirOperation op = eraser.ops[i];
+  for (size_t i = 0; i < shards.nOps; ++i) {
+    MlirOperation op = shards.ops[i];
     MlirValue value = mlirOperationGetOperand(op, 0), sharding = mlirOperationGetOperand(op, 1);
     MlirAttribute axes = mlirValueIsAOpResult(sharding)
                              ? shardOpGetAttribute(mlirOpResultGetOwner(sharding), "split_axes")
@@ -172,11 +157,9 @@ MlirLogicalResult shardUpstreamErase(MlirOperation module, ShardArena *arena) {
     mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), value);
     mlirOperationDestroy(op);
   }
-  eraser.n = 0;
-  if (mlirLogicalResultIsFailure(shardWalk(module, "shard.sharding", collect, &eraser)))
-    return mlirLogicalResultFailure();
-  for (size_t i = 0; i < eraser.n; ++i)
-    if (mlirOpOperandIsNull(mlirValueGetFirstUse(mlirOperationGetResult(eraser.ops[i], 0))))
-      mlirOperationDestroy(eraser.ops[i]);
+  shardOpListCollect(&shardings, module, "shard.sharding", NULL);
+  for (size_t i = 0; i < shardings.nOps; ++i)
+    if (mlirOpOperandIsNull(mlirValueGetFirstUse(mlirOperationGetResult(shardings.ops[i], 0))))
+      mlirOperationDestroy(shardings.ops[i]);
   return mlirLogicalResultSuccess();
 }

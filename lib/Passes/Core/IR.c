@@ -464,3 +464,27 @@ MlirLogicalResult shardWalk(MlirOperation root, const char *name, ShardOpVisitor
   mlirOperationWalk(root, visitOne, &state, MlirWalkPreOrder);
   return state.result;
 }
+
+void shardOpListAppend(ShardOpList *list, MlirOperation op) {
+  list->ops = shardArenaGrow(list->arena, list->ops, list->nOps, &list->capacity, list->nOps + 1,
+                             sizeof(*list->ops));
+  list->ops[list->nOps++] = op;
+}
+
+typedef struct Collection {
+  ShardOpList *list;
+  bool (*wanted)(MlirOperation op);
+} Collection;
+
+static MlirLogicalResult collectWanted(void *user, MlirOperation op) {
+  const Collection *collection = user;
+  if (!collection->wanted || collection->wanted(op))
+    shardOpListAppend(collection->list, op);
+  return mlirLogicalResultSuccess();
+}
+
+void shardOpListCollect(ShardOpList *list, MlirOperation root, const char *name,
+                        bool (*wanted)(MlirOperation op)) {
+  Collection collection = {list, wanted};
+  shardWalk(root, name, collectWanted, &collection);
+}

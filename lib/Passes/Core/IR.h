@@ -91,6 +91,18 @@ static inline int64_t shardPointerMapGetOr(const ShardPointerMap *map, const voi
 /// through `valueMap` (value.ptr -> index in `values`); absent values stay. Results are not mapped.
 MlirOperation shardOpCloneMapped(MlirOperation op, MlirBlock block, MlirOperation before,
                                  const ShardPointerMap *valueMap, const MlirValue *values);
+/// Ops in the order in which they were appended; lives in `arena`. Start it with the arena alone.
+typedef struct ShardOpList {
+  ShardArena *arena;
+  MlirOperation *ops;
+  size_t nOps, capacity;
+} ShardOpList;
+void shardOpListAppend(ShardOpList *list, MlirOperation op);
+/// Appends the ops under `root`, itself included, in pre-order: those named `name` (null: all) of
+/// which `wanted` (null: always) is true. The list may then be worked off while the IR changes.
+void shardOpListCollect(ShardOpList *list, MlirOperation root, const char *name,
+                        bool (*wanted)(MlirOperation op));
+
 /// Visits every op named `name` (or every op when null) under `root` in pre-order.
 typedef MlirLogicalResult (*ShardOpVisitor)(void *user, MlirOperation op);
 MlirLogicalResult shardWalk(MlirOperation root, const char *name, ShardOpVisitor visit, void *user);

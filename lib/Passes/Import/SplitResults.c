@@ -7,14 +7,8 @@
 
 #include "../Analysis/Rules.h"
 
-typedef struct Generics {
-  ShardArena *arena;
-  MlirOperation *ops;
-  size_t n, capacity;
-} Generics;
-
-static MlirLogicalResult collect(void *user, MlirOperation op) {
-  Generics *list = user;
+/// Whether the op reduces by several combiners, all of them known.
+static bool combinesDifferently(MlirOperation op) {
   intptr_t n = mlirOperationGetNumResults(op);
   ShardCombiner first = n > 1 ? shardBodyGetCombiner(op, 0) : SHARD_COMBINER_NONE;
   bool differ = false, known = first != SHARD_COMBINER_NONE;
@@ -23,25 +17,19 @@ static MlirLogicalResult collect(void *user, MlirOperation op) {
     known = combiner != SHARD_COMBINER_NONE;
     differ |= combiner != first;
   }
-  if (!known || !differ)
-    return mlirLogicalResultSuccess();
-  list->ops =
-      shardArenaGrow(list->arena, list->ops, list->n, &list->capacity, list->n + 1, sizeof(op));
-  list->ops[list->n++] = op;
-  return mlirLogicalResultSuccess();
+  return known && differ;
 }
 
 void shardImportSplitResults(const ShardImport *import) {
-  Generics list = {.arena = import->arena};
+  ShardOpList list = {.arena = import->arena};
   for (intptr_t i = 0; i < import->nFunctions; ++i)
-    shardWalk(import->functions[i], "linalg.generic", collect, &list);
-  for (size_t i = 0; i < list.n; ++i) {
+    shardOpListCollect(&list, import->functions[i], "linalg.generic", combinesDifferently);
+  for (size_t i = 0; i < list.nOps; ++i) {
     MlirOperation op = list.ops[i];
     for (intptr_t r = 1; r < mlirOperationGetNumResults(op); ++r) {
       MlirOperation copy = mlirOperationClone(op);
       mlirBlockInsertOwnedOperationBefore(mlirOperationGetBlock(op), op, copy);
-      mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, r),
-                                    mlirOperationGetResult(copy, r));
+      mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, r), mlirOperationGetResult(copy, r));
     }
   }
 }

@@ -252,29 +252,17 @@ bool shardImportKnowsTmTensor(MlirOperation op) {
   return false;
 }
 
-typedef struct TmList {
-  ShardArena *arena;
-  MlirOperation *ops;
-  size_t n, capacity;
-} TmList;
-
-static MlirLogicalResult collect(void *user, MlirOperation op) {
-  TmList *list = user;
+static bool isTmTensor(MlirOperation op) {
   MlirStringRef name = shardOpGetName(op);
-  if (name.length < 10 || memcmp(name.data, "tm_tensor.", 10) != 0 ||
-      shardOpIs(op, "tm_tensor.yield"))
-    return mlirLogicalResultSuccess();
-  list->ops = shardArenaGrow(list->arena, list->ops, list->n, &list->capacity, list->n + 1,
-                             sizeof(MlirOperation));
-  list->ops[list->n++] = op;
-  return mlirLogicalResultSuccess();
+  return name.length >= 10 && memcmp(name.data, "tm_tensor.", 10) == 0 &&
+         !shardOpIs(op, "tm_tensor.yield");
 }
 
 MlirLogicalResult shardImportTmTensor(const ShardImport *import) {
-  TmList list = {.arena = import->arena};
+  ShardOpList list = {.arena = import->arena};
   for (intptr_t i = 0; i < import->nFunctions; ++i)
-    shardWalk(import->functions[i], NULL, collect, &list);
-  for (size_t i = 0; i < list.n; ++i) {
+    shardOpListCollect(&list, import->functions[i], NULL, isTmTensor);
+  for (size_t i = 0; i < list.nOps; ++i) {
     TmOp t = {.op = list.ops[i], .arena = import->arena};
     for (size_t k = 0; k < nImports; ++k)
       if (shardOpIs(list.ops[i], importTable[k].name) &&

@@ -159,28 +159,14 @@ static MlirLogicalResult readShard(Reader *reader, intptr_t index) {
   return mlirLogicalResultSuccess();
 }
 
-typedef struct Collection {
-  ShardArena *arena;
-  MlirOperation *ops;
-  size_t n, capacity;
-} Collection;
-
-static MlirLogicalResult collect(void *user, MlirOperation op) {
-  Collection *list = user;
-  list->ops = shardArenaGrow(list->arena, list->ops, list->n, &list->capacity, list->n + 1,
-                             sizeof(*list->ops));
-  list->ops[list->n++] = op;
-  return mlirLogicalResultSuccess();
-}
-
 MlirLogicalResult shardImportUserShardings(const ShardImport *import) {
-  Collection shards = {import->arena, NULL, 0, 0}, shardings = shards;
+  ShardOpList shards = {.arena = import->arena}, shardings = shards;
   for (intptr_t i = 0; i < import->nFunctions; ++i) {
-    shardWalk(import->functions[i], "shard.shard", collect, &shards);
-    shardWalk(import->functions[i], "shard.sharding", collect, &shardings);
+    shardOpListCollect(&shards, import->functions[i], "shard.shard", NULL);
+    shardOpListCollect(&shardings, import->functions[i], "shard.sharding", NULL);
   }
-  Reader reader = {import, shardPointerMapCreate(import->arena, shards.n), shards.ops,
-                   (intptr_t)shards.n};
+  Reader reader = {import, shardPointerMapCreate(import->arena, shards.nOps), shards.ops,
+                   (intptr_t)shards.nOps};
   for (intptr_t i = 0; i < reader.n; ++i)
     if (mlirLogicalResultIsFailure(readShard(&reader, i)))
       return mlirLogicalResultFailure();
@@ -189,7 +175,7 @@ MlirLogicalResult shardImportUserShardings(const ShardImport *import) {
                                   mlirOperationGetOperand(reader.ops[i], 0));
   for (intptr_t i = 0; i < reader.n; ++i)
     mlirOperationDestroy(reader.ops[i]);
-  for (size_t i = 0; i < shardings.n; ++i)
+  for (size_t i = 0; i < shardings.nOps; ++i)
     if (shardValueIsUnused(mlirOperationGetResult(shardings.ops[i], 0)))
       mlirOperationDestroy(shardings.ops[i]);
   return mlirLogicalResultSuccess();

@@ -228,43 +228,23 @@ static MlirOperation normalise(ShardLowering *lowering, MlirOperation op) {
   return generic;
 }
 
-typedef struct OpList {
-  ShardArena *arena;
-  MlirOperation *ops;
-  size_t nOps, capacity;
-} OpList;
-
-static void append(OpList *list, MlirOperation op) {
-  list->ops = shardArenaGrow(list->arena, list->ops, list->nOps, &list->capacity, list->nOps + 1,
-                             sizeof(*list->ops));
-  list->ops[list->nOps++] = op;
-}
-
-static MlirLogicalResult collectContraction(void *user, MlirOperation op) {
-  if (isTensorContraction(op))
-    append(user, op);
-  return mlirLogicalResultSuccess();
-}
-
-static MlirLogicalResult collectInits(void *user, MlirOperation op) {
-  if (shardOpIs(op, "linalg.fill") || shardOpIs(op, "tensor.empty"))
-    append(user, op);
-  return mlirLogicalResultSuccess();
+static bool isInit(MlirOperation op) {
+  return shardOpIs(op, "linalg.fill") || shardOpIs(op, "tensor.empty");
 }
 
 /// Gives every user its own tensor.empty and linalg.fill: a shared one becomes a buffer that is
 /// copied.
 static void cloneInits(ShardLowering *lowering) {
-  OpList list = {.arena = lowering->arena};
-  shardWalk(lowering->module, NULL, collectInits, &list);
+  ShardOpList list = {.arena = lowering->arena};
+  shardOpListCollect(&list, lowering->module, NULL, isInit);
   // Users come later in the list: a fill before its empty.
   for (size_t i = list.nOps; i-- > 0;) {
     MlirOperation op = list.ops[i];
     MlirValue result = mlirOperationGetResult(op, 0);
-    OpList users = {.arena = lowering->arena};
+    ShardOpList users = {.arena = lowering->arena};
     for (MlirOpOperand use = mlirValueGetFirstUse(result); !mlirOpOperandIsNull(use);
          use = mlirOpOperandGetNextUse(use))
-      append(&users, mlirOpOperandGetOwner(use));
+      shardOpListAppend(&users, mlirOpOperandGetOwner(use));
     if (!users.nOps) {
       mlirOperationDestroy(op);
       continue;
@@ -294,19 +274,17 @@ static void cloneInits(ShardLowering *lowering) {
   }
 }
 
-static MlirLogicalResult collectSplats(void *user, MlirOperation op) {
+static bool isLargeSplat(MlirOperation op) {
   MlirAttribute value = shardOpGetAttribute(op, "value");
   enum { SMALL = 16 }; // elements that cost nothing as a global
-  if (mlirAttributeIsADenseElements(value) && mlirDenseElementsAttrIsSplat(value) &&
-      mlirTypeIsARankedTensor(mlirAttributeGetType(value)) &&
-      shardTypeElementCount(mlirAttributeGetType(value)) > SMALL)
-    append(user, op);
-  return mlirLogicalResultSuccess();
+  return mlirAttributeIsADenseElements(value) && mlirDenseElementsAttrIsSplat(value) &&
+         mlirTypeIsARankedTensor(mlirAttributeGetType(value)) &&
+         shardTypeElementCount(mlirAttributeGetType(value)) > SMALL;
 }
 
 void shardFillSplats(ShardLowering *lowering) {
-  OpList list = {.arena = lowering->arena};
-  shardWalk(lowering->module, "arith.constant", collectSplats, &list);
+  ShardOpList list = {.arena = lowering->arena};
+  shardOpListCollect(&list, lowering->module, "arith.constant", isLargeSplat);
   for (size_t i = 0; i < list.nOps; ++i) {
     MlirOperation op = list.ops[i];
     ShardLowerBuilder b = shardLowerBuilderBefore(lowering, op);
@@ -327,8 +305,8 @@ void shardFillSplats(ShardLowering *lowering) {
 }
 
 MlirLogicalResult shardPrepareContractions(ShardLowering *lowering) {
-  OpList list = {.arena = lowering->arena};
-  shardWalk(lowering->module, NULL, collectContraction, &list);
+  ShardOpList list = {.arena = lowering->arena};
+  shardOpListCollect(&list, lowering->module, NULL, isTensorContraction);
   for (size_t i = 0; i < list.nOps; ++i)
     normalise(lowering, list.ops[i]);
   cloneInits(lowering);
@@ -339,16 +317,10 @@ MlirLogicalResult shardPrepareContractions(ShardLowering *lowering) {
 // Hiding
 //===----------------------------------------------------------------------===//
 
-static MlirLogicalResult collectMarked(void *user, MlirOperation op) {
-  if (shardIsContraction(op))
-    append(user, op);
-  return mlirLogicalResultSuccess();
-}
-
 ShardHidden *shardHideContractions(ShardLowering *lowering) {
   ShardHidden *hidden = SHARD_ARENA_NEW(lowering->arena, ShardHidden);
-  OpList list = {.arena = lowering->arena};
-  shardWalk(lowering->module, "linalg.generic", collectMarked, &list);
+  ShardOpList list = {.arena = lowering->arena};
+  shardOpListCollect(&list, lowering->module, "linalg.generic", shardIsContraction);
   hidden->nOps = list.nOps;
   hidden->contractions = list.ops;
   hidden->calls = SHARD_ARENA_ARRAY(lowering->arena, MlirOperation, list.nOps);

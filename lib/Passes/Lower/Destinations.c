@@ -841,32 +841,18 @@ static MlirLogicalResult checkLowering(void *user, MlirOperation op) {
   return mlirLogicalResultSuccess();
 }
 
-typedef struct Worklist {
-  ShardArena *arena;
-  MlirOperation *ops;
-  size_t nOps, capacity;
-} Worklist;
-
-static MlirLogicalResult collect(void *user, MlirOperation op) {
-  Worklist *list = user;
+/// What becomes a call on pointers: a call, or a collective.
+static bool becomesCall(MlirOperation op) {
   MlirStringRef name = shardOpGetName(op);
-  bool wanted =
-      shardStringIs(name, "func.call") ||
-      (name.length > 6 && !strncmp(name.data, "shard.", 6) && !shardStringIs(name, "shard.grid"));
-  if (!wanted)
-    return mlirLogicalResultSuccess();
-  list->ops = shardArenaGrow(list->arena, list->ops, list->nOps, &list->capacity, list->nOps + 1,
-                             sizeof(*list->ops));
-  list->ops[list->nOps++] = op;
-  return mlirLogicalResultSuccess();
+  return shardStringIs(name, "func.call") || (name.length > 6 && !strncmp(name.data, "shard.", 6) &&
+                                              !shardStringIs(name, "shard.grid"));
 }
 
 MlirLogicalResult shardLowerToDestinations(ShardLowering *lowering) {
   if (mlirLogicalResultIsFailure(shardWalk(lowering->module, NULL, checkLowering, NULL)))
     return mlirLogicalResultFailure();
-  Worklist list = {.arena = lowering->arena};
-  if (mlirLogicalResultIsFailure(shardWalk(lowering->module, NULL, collect, &list)))
-    return mlirLogicalResultFailure();
+  ShardOpList list = {.arena = lowering->arena};
+  shardOpListCollect(&list, lowering->module, NULL, becomesCall);
   MlirBlock top = shardOpBody(lowering->module);
   for (MlirOperation op = mlirBlockGetFirstOperation(top); !mlirOperationIsNull(op);
        op = mlirOperationGetNextInBlock(op)) {

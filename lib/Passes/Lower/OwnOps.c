@@ -8,20 +8,8 @@
 
 #include <string.h>
 
-typedef struct OwnOps {
-  ShardLowering *lowering;
-  MlirOperation *ops;
-  size_t n, capacity;
-} OwnOps;
-
-static MlirLogicalResult collectOwn(void *user, MlirOperation op) {
-  OwnOps *list = user;
-  if (mlirAttributeIsNull(shardOpGetAttribute(op, SHARD_OWN_RULE)))
-    return mlirLogicalResultSuccess();
-  list->ops = shardArenaGrow(list->lowering->arena, list->ops, list->n, &list->capacity,
-                             list->n + 1, sizeof(MlirOperation));
-  list->ops[list->n++] = op;
-  return mlirLogicalResultSuccess();
+static bool isOwn(MlirOperation op) {
+  return !mlirAttributeIsNull(shardOpGetAttribute(op, SHARD_OWN_RULE));
 }
 
 static MlirValue castTo(MlirOperation before, MlirValue value, MlirType type) {
@@ -68,11 +56,11 @@ static MlirLogicalResult inlineBody(ShardLowering *lowering, MlirOperation op, M
 }
 
 MlirLogicalResult shardLowerOwnOps(ShardLowering *lowering, bool *outAny) {
-  OwnOps list = {.lowering = lowering};
-  shardWalk(lowering->module, NULL, collectOwn, &list);
-  *outAny = list.n > 0;
+  ShardOpList list = {.arena = lowering->arena};
+  shardOpListCollect(&list, lowering->module, NULL, isOwn);
+  *outAny = list.nOps > 0;
   MlirAttribute bodies = shardOpGetAttribute(lowering->module, SHARD_OWN_BODIES);
-  for (size_t i = 0; i < list.n; ++i) {
+  for (size_t i = 0; i < list.nOps; ++i) {
     MlirStringRef name = shardOpGetName(list.ops[i]);
     MlirAttribute text =
         mlirAttributeIsNull(bodies) ? bodies : mlirDictionaryAttrGetElementByName(bodies, name);

@@ -574,27 +574,15 @@ static MlirLogicalResult lowerScalar(ShardLowering *lowering, MlirOperation func
   return mlirLogicalResultSuccess();
 }
 
-typedef struct OpList {
-  ShardArena *arena;
-  MlirOperation *ops;
-  size_t nOps, capacity;
-} OpList;
-
-static MlirLogicalResult collect(void *user, MlirOperation op) {
-  OpList *list = user;
+static bool isScalarOp(MlirOperation op) {
   MlirStringRef name = shardOpGetName(op);
-  if (strncmp(name.data, "math.", 5) && strncmp(name.data, "arith.", 6) &&
-      !shardStringIs(name, "cf.assert"))
-    return mlirLogicalResultSuccess();
-  list->ops = shardArenaGrow(list->arena, list->ops, list->nOps, &list->capacity, list->nOps + 1,
-                             sizeof(*list->ops));
-  list->ops[list->nOps++] = op;
-  return mlirLogicalResultSuccess();
+  return !strncmp(name.data, "math.", 5) || !strncmp(name.data, "arith.", 6) ||
+         shardStringIs(name, "cf.assert");
 }
 
 MlirLogicalResult shardLowerScalars(ShardLowering *lowering, MlirOperation func) {
-  OpList list = {.arena = lowering->arena};
-  shardWalk(func, NULL, collect, &list);
+  ShardOpList list = {.arena = lowering->arena};
+  shardOpListCollect(&list, func, NULL, isScalarOp);
   for (size_t i = 0; i < list.nOps; ++i)
     if (mlirLogicalResultIsFailure(lowerScalar(lowering, func, list.ops[i])))
       return mlirLogicalResultFailure();

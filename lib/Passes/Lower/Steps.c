@@ -7,20 +7,6 @@
 
 #include "Lower.h"
 
-typedef struct Calls {
-  ShardArena *arena;
-  MlirOperation *ops;
-  size_t n, capacity;
-} Calls;
-
-static MlirLogicalResult collectCall(void *user, MlirOperation op) {
-  Calls *calls = user;
-  calls->ops = shardArenaGrow(calls->arena, calls->ops, calls->n, &calls->capacity, calls->n + 1,
-                              sizeof(*calls->ops));
-  calls->ops[calls->n++] = op;
-  return mlirLogicalResultSuccess();
-}
-
 static bool isBefore(MlirOperation op, MlirOperation other) {
   while (!mlirOperationIsNull(op) && !mlirOperationEqual(op, other))
     op = mlirOperationGetNextInBlock(op);
@@ -110,9 +96,9 @@ static void inlineOnlyCall(MlirOperation call, MlirOperation func) {
 }
 
 void shardInlineSteps(ShardLowering *lowering) {
-  Calls calls = {.arena = lowering->arena};
-  shardWalk(lowering->module, "func.call", collectCall, &calls);
-  for (size_t i = 0; i < calls.n; ++i) {
+  ShardOpList calls = {.arena = lowering->arena};
+  shardOpListCollect(&calls, lowering->module, "func.call", NULL);
+  for (size_t i = 0; i < calls.nOps; ++i) {
     MlirAttribute callee = shardOpGetAttribute(calls.ops[i], "callee");
     MlirOperation func = shardModuleLookup(lowering->module, mlirFlatSymbolRefAttrGetValue(callee));
     if (mlirOperationIsNull(func) || shardFuncIsPublic(func) ||
@@ -120,7 +106,7 @@ void shardInlineSteps(ShardLowering *lowering) {
         !updatesCarried(calls.ops[i], shardFuncGetBody(func)))
       continue;
     size_t nCalls = 0;
-    for (size_t k = 0; k < calls.n; ++k)
+    for (size_t k = 0; k < calls.nOps; ++k)
       nCalls += !mlirOperationIsNull(calls.ops[k]) &&
                 mlirAttributeEqual(shardOpGetAttribute(calls.ops[k], "callee"), callee);
     if (nCalls != 1)

@@ -120,23 +120,9 @@ static void carryBoth(ShardLowering *lowering, MlirOperation op) {
   mlirOperationDestroy(op);
 }
 
-typedef struct Found {
-  ShardArena *arena;
-  MlirOperation *ops;
-  size_t nOps, capacity;
-} Found;
-
-static MlirLogicalResult findWhile(void *user, MlirOperation op) {
-  Found *found = user;
-  found->ops = shardArenaGrow(found->arena, found->ops, found->nOps, &found->capacity,
-                              found->nOps + 1, sizeof(*found->ops));
-  found->ops[found->nOps++] = op;
-  return mlirLogicalResultSuccess();
-}
-
 void shardAlignWhiles(ShardLowering *lowering) {
-  Found found = {.arena = lowering->arena};
-  shardWalk(lowering->module, "scf.while", findWhile, &found);
+  ShardOpList found = {.arena = lowering->arena};
+  shardOpListCollect(&found, lowering->module, "scf.while", NULL);
   for (size_t i = 0; i < found.nOps; ++i) {
     MlirOperation op = found.ops[i];
     MlirBlock before = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));

@@ -231,20 +231,6 @@ static MlirLogicalResult localiseMaps(ShardLocaliser *l) {
   return mlirLogicalResultSuccess();
 }
 
-typedef struct IndexList {
-  ShardArena *arena;
-  MlirOperation *items;
-  size_t count, capacity;
-} IndexList;
-
-static MlirLogicalResult collectIndex(void *user, MlirOperation op) {
-  IndexList *list = user;
-  list->items = shardArenaGrow(list->arena, list->items, list->count, &list->capacity,
-                               list->count + 1, sizeof(MlirOperation));
-  list->items[list->count++] = op;
-  return mlirLogicalResultSuccess();
-}
-
 MlirLogicalResult shardLocaliseLinalg(ShardLocaliser *l, MlirOperation op) {
   if (mlirOperationGetNumRegions(op) == 0)
     return mlirLogicalResultSuccess();
@@ -252,10 +238,10 @@ MlirLogicalResult shardLocaliseLinalg(ShardLocaliser *l, MlirOperation op) {
   shardLocaliseRolls(l);
   if (mlirLogicalResultIsFailure(localiseMaps(l)))
     return mlirLogicalResultFailure();
-  IndexList indices = {.arena = l->build->spmd->arena};
-  shardWalk(l->copy, "linalg.index", collectIndex, &indices);
-  for (size_t i = 0; i < indices.count; ++i)
-    localiseIndex(l, indices.items[i], outside);
+  ShardOpList indices = {.arena = l->build->spmd->arena};
+  shardOpListCollect(&indices, l->copy, "linalg.index", NULL);
+  for (size_t i = 0; i < indices.nOps; ++i)
+    localiseIndex(l, indices.ops[i], outside);
   for (size_t i = 0; i < l->nCaptures; ++i)
     if (mlirLogicalResultIsFailure(localiseCapture(l, &l->captures[i], outside)))
       return mlirLogicalResultFailure();

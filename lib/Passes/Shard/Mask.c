@@ -182,22 +182,6 @@ static bool needsMask(MlirOperation op) {
          shardOpIs(op, "scf.while") || shardOpIs(op, "scf.condition");
 }
 
-typedef struct OpList {
-  ShardArena *arena;
-  MlirOperation *items;
-  size_t count, capacity;
-} OpList;
-
-static MlirLogicalResult collectMasked(void *user, MlirOperation op) {
-  OpList *list = user;
-  if (!needsMask(op))
-    return mlirLogicalResultSuccess();
-  list->items = shardArenaGrow(list->arena, list->items, list->count, &list->capacity,
-                               list->count + 1, sizeof(MlirOperation));
-  list->items[list->count++] = op;
-  return mlirLogicalResultSuccess();
-}
-
 static void maskTrap(MlirOperation op, MlirValue valid) {
   ShardPlace place = {mlirOperationGetBlock(op), op, mlirOperationGetLocation(op)};
   if (shardMaskIsDivision(op)) {
@@ -288,18 +272,18 @@ MlirLogicalResult shardMaskBody(ShardLocaliser *l) {
   if (!shardOpPlanHasPadding(spmd, l->plan, -1))
     return mlirLogicalResultSuccess();
   bool reduces = shardOpPlanHasPadding(spmd, l->plan, SHARD_FACTOR_REDUCTION) && !maskProduct(l);
-  OpList traps = {.arena = spmd->arena};
-  shardWalk(l->copy, NULL, collectMasked, &traps);
-  if (!reduces && !traps.count)
+  ShardOpList traps = {.arena = spmd->arena};
+  shardOpListCollect(&traps, l->copy, NULL, needsMask);
+  if (!reduces && !traps.nOps)
     return mlirLogicalResultSuccess();
   if (!hasFreeBody(l->copy))
     generalise(l);
   MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(l->copy, 0));
   MlirValue valid = {NULL};
-  if (traps.count)
+  if (traps.nOps)
     valid = buildValidStep(l, body, mlirBlockGetFirstOperation(body), -1);
-  for (size_t i = 0; i < traps.count && !mlirValueIsNull(valid); ++i)
-    maskTrap(traps.items[i], valid);
+  for (size_t i = 0; i < traps.nOps && !mlirValueIsNull(valid); ++i)
+    maskTrap(traps.ops[i], valid);
   if (reduces) {
     MlirOperation end = mlirBlockGetTerminator(body);
     valid = buildValidStep(l, body, end, SHARD_FACTOR_REDUCTION);
