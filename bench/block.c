@@ -8,50 +8,17 @@
 // model has them. OPENBLAS_CORETYPE should be unset.
 //===----------------------------------------------------------------------===//
 #define _GNU_SOURCE
-#include "shard/Program.h"
+#include "Bench.h"
+
 #include "shard/Runtime.h"
 
 #include <cblas.h>
-#include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 void openblas_set_num_threads(int);
-
-static double now(clockid_t clock) {
-  struct timespec t;
-  clock_gettime(clock, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static void fail(const char *text) {
-  fprintf(stderr, "bench-block: error: %s\n", text);
-  exit(1);
-}
-
-static uint64_t seed = 1;
-static float uniform(void) {
-  seed = seed * 6364136223846793005u + 1442695040888963407u;
-  return (float)(seed >> 40) / (float)(1 << 24) - 0.5f;
-}
-
-static void *allocate(size_t bytes) {
-  void *memory = aligned_alloc(64, (bytes + 127) / 64 * 64);
-  if (!memory)
-    fail("out of memory");
-  memset(memory, 0, (bytes + 127) / 64 * 64);
-  return memory;
-}
-
-static float *matrix(size_t count) {
-  float *values = allocate(count * sizeof(float));
-  for (size_t i = 0; i < count; ++i)
-    values[i] = uniform();
-  return values;
-}
 
 typedef struct Sizes {
   int d, heads, ff, sequence;
@@ -104,7 +71,7 @@ static int body(ShardRtContext *context, void *userData) {
   uint32_t everyone = (UINT32_C(1) << job->program->nAxes) - 1;
   for (int step = 0; step < 3; ++step) {
     int status = shardRtBarrier(comm, everyone, 0);
-    double start = now(job->clock);
+    double start = benchNow(job->clock);
     if (!status)
       status =
           job->program->stages[0].run(context, NULL, rank->args, rank->results, rank->workspace);
@@ -113,7 +80,7 @@ static int body(ShardRtContext *context, void *userData) {
     if (status)
       return status;
     if (number == 0)
-      job->block = fmin(job->block, now(job->clock) - start);
+      job->block = fmin(job->block, benchNow(job->clock) - start);
   }
   return SHARD_RT_OK;
 }
@@ -130,68 +97,57 @@ static Rank makeRank(const ShardProgram *program) {
   Rank rank = {.args = calloc((size_t)program->nArguments + 1, sizeof(void *)),
                .results = calloc((size_t)program->nResults + 1, sizeof(void *))};
   if (!rank.args || !rank.results)
-    fail("out of memory");
+    benchFail("out of memory");
   for (int32_t i = 0; i < program->nArguments; ++i) {
     const ShardProgramValue *value = &program->arguments[i];
     size_t bytes = bytesOf(value);
     // Integers are token ids and masks: zeros do.
     rank.args[i] = value->data                      ? (void *)value->data
-                   : value->element == SHARD_RT_F32 ? (void *)matrix(bytes / 4)
-                                                    : allocate(bytes);
+                   : value->element == SHARD_RT_F32 ? (void *)benchMatrix(bytes / 4)
+                                                    : benchAllocate(bytes);
   }
   for (int32_t i = 0; i < program->nResults; ++i)
-    rank.results[i] = allocate(bytesOf(&program->results[i]));
-  rank.workspace = allocate(program->stages[0].workspaceBytes(NULL));
+    rank.results[i] = benchAllocate(bytesOf(&program->results[i]));
+  rank.workspace = benchAllocate(program->stages[0].workspaceBytes(NULL));
   return rank;
 }
 
-static const ShardProgram *load(const char *path) {
-  void *library = dlopen(path, RTLD_NOW);
-  if (!library)
-    fail(dlerror());
-  ShardProgramGetter getter;
-  void *symbol = dlsym(library, "shardProgram");
-  if (!symbol)
-    fail("not a program");
-  memcpy(&getter, &symbol, sizeof(getter));
-  if (getter()->nStages != 1)
-    fail("expected a program of one stage");
-  return getter();
-}
-
 int main(int argc, char **argv) {
+  benchStart("bench-block");
   if (argc != 4 && argc != 8)
-    fail("usage: bench-block PROGRAM.so ROUNDS BAR [D HEADS FF SEQUENCE]");
-  Job job = {
-      .program = load(argv[1]), .sizes = {512, 8, 1408, 256}, .block = INFINITY, .blas = INFINITY};
+    benchFail("usage: bench-block PROGRAM.so ROUNDS BAR [D HEADS FF SEQUENCE]");
+  Job job = {.program = benchLoad(argv[1]),
+             .sizes = {512, 8, 1408, 256},
+             .block = INFINITY,
+             .blas = INFINITY};
   if (argc == 8)
     job.sizes = (Sizes){atoi(argv[4]), atoi(argv[5]), atoi(argv[6]), atoi(argv[7])};
   ShardRtWorld *world;
   if (shardRtWorldCreate(job.program->nAxes, job.program->axisSizes, NULL, &world))
-    fail("no world");
+    benchFail("no world");
   job.nRanks = shardRtWorldGetSize(world);
   job.clock = job.nRanks == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
   job.ranks = calloc((size_t)job.nRanks, sizeof(Rank));
   if (!job.ranks)
-    fail("out of memory");
+    benchFail("out of memory");
   for (int r = 0; r < job.nRanks; ++r)
     job.ranks[r] = makeRank(job.program);
   const Sizes *s = &job.sizes;
   size_t rows = (size_t)s->sequence, widest = (size_t)(s->ff > s->d ? s->ff : s->d);
-  job.operands = (Operands){.x = matrix(rows * (size_t)s->d),
-                            .square = matrix((size_t)s->d * (size_t)s->d),
-                            .wide = matrix((size_t)s->d * (size_t)s->ff),
-                            .y = matrix(rows * (size_t)s->d),
-                            .z = matrix(rows * widest),
-                            .scores = matrix(rows * rows)};
+  job.operands = (Operands){.x = benchMatrix(rows * (size_t)s->d),
+                            .square = benchMatrix((size_t)s->d * (size_t)s->d),
+                            .wide = benchMatrix((size_t)s->d * (size_t)s->ff),
+                            .y = benchMatrix(rows * (size_t)s->d),
+                            .z = benchMatrix(rows * widest),
+                            .scores = benchMatrix(rows * rows)};
   openblas_set_num_threads(job.nRanks == 1 ? 1 : 2);
   for (int round = atoi(argv[2]); round > 0; --round) {
     if (shardRtWorldRunRanks(world, 0, NULL, body, &job, NULL))
-      fail(shardRtWorldGetError(world));
+      benchFail(shardRtWorldGetError(world));
     for (int step = 0; step < 3; ++step) {
-      double start = now(job.clock);
+      double start = benchNow(job.clock);
       contractions(&job.sizes, &job.operands);
-      job.blas = fmin(job.blas, now(job.clock) - start);
+      job.blas = fmin(job.blas, benchNow(job.clock) - start);
     }
   }
   shardRtWorldDestroy(world);
@@ -200,7 +156,7 @@ int main(int argc, char **argv) {
       if (job.program->results[i].element == SHARD_RT_F32)
         for (size_t k = 0; k < bytesOf(&job.program->results[i]) / 4; ++k)
           if (!isfinite(((float *)job.ranks[r].results[i])[k]))
-            fail("a result is not finite");
+            benchFail("a result is not finite");
   double bar = atof(argv[3]), ratio = job.block / job.blas;
   printf(
       "block on %d ranks %.3f ms, contractions in OpenBLAS on %d threads %.3f ms, ratio %.2f (bar "

@@ -48,20 +48,27 @@ static int indexAlong(const Mesh *mesh, const Piece *piece, int rank) {
 
 static int smaller(int a, int b) { return a < b ? a : b; }
 
+// How many elements a rank wants, and how many of them it has.
+static void countHeld(const Mesh *mesh, const Place *have, const Place *want, int rank,
+                      long *wanted, long *held) {
+  *wanted = *held = 1;
+  for (int p = 0; p < want->nPieces; ++p) {
+    const Piece *w = &want->pieces[p], *h = &have->pieces[p];
+    int wBegin = smaller(indexAlong(mesh, w, rank) * w->chunk, w->size);
+    int wEnd = smaller(wBegin + w->chunk, w->size);
+    int hBegin = smaller(indexAlong(mesh, h, rank) * h->chunk, h->size);
+    int hEnd = smaller(hBegin + h->chunk, h->size);
+    int begin = wBegin > hBegin ? wBegin : hBegin, end = smaller(wEnd, hEnd);
+    *wanted *= wEnd - wBegin;
+    *held *= end > begin ? end - begin : 0;
+  }
+}
+
 static long lacking(const Mesh *mesh, const Place *have, const Place *want) {
   long total = 0;
   for (int rank = 0; rank < mesh->nRanks; ++rank) {
-    long wanted = 1, held = 1;
-    for (int p = 0; p < want->nPieces; ++p) {
-      const Piece *w = &want->pieces[p], *h = &have->pieces[p];
-      int wBegin = smaller(indexAlong(mesh, w, rank) * w->chunk, w->size);
-      int wEnd = smaller(wBegin + w->chunk, w->size);
-      int hBegin = smaller(indexAlong(mesh, h, rank) * h->chunk, h->size);
-      int hEnd = smaller(hBegin + h->chunk, h->size);
-      int begin = wBegin > hBegin ? wBegin : hBegin, end = smaller(wEnd, hEnd);
-      wanted *= wEnd - wBegin;
-      held *= end > begin ? end - begin : 0;
-    }
+    long wanted, held;
+    countHeld(mesh, have, want, rank, &wanted, &held);
     total += wanted - held;
   }
   return total;
@@ -123,17 +130,8 @@ static long lackingTogether(const Mesh *mesh, const Place *have, const Place *wa
     int first = 0;
     for (int a = 0; a < mesh->nAxes; ++a)
       first = first * mesh->sizes[a] + (entering >> a & 1 ? 0 : mesh->coordinates[rank][a]);
-    long all = 1, some = 1;
-    for (int p = 0; p < want->nPieces; ++p) {
-      const Piece *w = &want->pieces[p], *h = &have->pieces[p];
-      int wBegin = smaller(indexAlong(mesh, w, rank) * w->chunk, w->size);
-      int wEnd = smaller(wBegin + w->chunk, w->size);
-      int hBegin = smaller(indexAlong(mesh, h, rank) * h->chunk, h->size);
-      int hEnd = smaller(hBegin + h->chunk, h->size);
-      int begin = wBegin > hBegin ? wBegin : hBegin, end = smaller(wEnd, hEnd);
-      all *= wEnd - wBegin;
-      some *= end > begin ? end - begin : 0;
-    }
+    long all, some;
+    countHeld(mesh, have, want, rank, &all, &some);
     wanted[first] = all;
     held[first] += some;
   }

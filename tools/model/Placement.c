@@ -159,3 +159,28 @@ void placementVisit(const Placement *placement, PlacementVisitor visit, void *us
       return;
   }
 }
+
+typedef struct Copy {
+  char *to;
+  const char *from;
+  size_t elementBytes;
+} Copy;
+
+static void cutRun(void *user, size_t globalBegin, size_t localBegin, size_t count) {
+  const Copy *copy = user;
+  memcpy(copy->to + localBegin * copy->elementBytes, copy->from + globalBegin * copy->elementBytes,
+         count * copy->elementBytes);
+}
+
+static void joinRun(void *user, size_t globalBegin, size_t localBegin, size_t count) {
+  cutRun(user, localBegin, globalBegin, count);
+}
+
+void placementCut(const Placement *placement, const void *whole, void *local, size_t elementBytes) {
+  placementVisit(placement, cutRun, &(Copy){local, whole, elementBytes});
+}
+
+void placementJoin(const Placement *placement, const void *local, void *whole,
+                   size_t elementBytes) {
+  placementVisit(placement, joinRun, &(Copy){whole, local, elementBytes});
+}

@@ -44,5 +44,8 @@ bool placementEqual(const Placement *a, const Placement *b);
 /// buffer, in row-major order.
 typedef void (*PlacementVisitor)(void *user, size_t globalBegin, size_t localBegin, size_t count);
 void placementVisit(const Placement *placement, PlacementVisitor visit, void *user);
+/// Copies what the rank holds out of the whole value, and back into it; padding is left alone.
+void placementCut(const Placement *placement, const void *whole, void *local, size_t elementBytes);
+void placementJoin(const Placement *placement, const void *local, void *whole, size_t elementBytes);
 
 #endif // SHARD_MODEL_PLACEMENT_H

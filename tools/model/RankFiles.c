@@ -51,18 +51,6 @@ typedef struct Split {
   Message message;
 } Split;
 
-typedef struct Copy {
-  const char *whole;
-  char *local;
-  size_t elementBytes;
-} Copy;
-
-static void copyRun(void *user, size_t globalBegin, size_t localBegin, size_t count) {
-  const Copy *copy = user;
-  memcpy(copy->local + localBegin * copy->elementBytes,
-         copy->whole + globalBegin * copy->elementBytes, count * copy->elementBytes);
-}
-
 static bool isKept(const Split *split, int32_t argument) {
   const ShardProgramValue *value = &split->program->arguments[argument];
   bool fed = strcmp(value->role, "input") == 0 || strcmp(value->role, "target") == 0;
@@ -143,8 +131,7 @@ static bool writeTensor(const Split *split, ShardSafetensorsWriter *writer, int6
   char *local = calloc(placement.localCount + 1, bytes);
   bool ok = local || outOfMemory(message);
   if (ok) {
-    Copy copy = {whole, local, bytes};
-    placementVisit(&placement, copyRun, &copy);
+    placementCut(&placement, whole, local, bytes);
     ok = shardSafetensorsWriterAdd(writer, local, message.text, message.size);
   }
   free(local);

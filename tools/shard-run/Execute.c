@@ -272,18 +272,6 @@ static void compareReplicaRun(void *user, size_t globalBegin, size_t localBegin,
     }
 }
 
-typedef struct Gather {
-  const char *local;
-  char *whole;
-  size_t elementBytes;
-} Gather;
-
-static void gatherRun(void *user, size_t globalBegin, size_t localBegin, size_t count) {
-  const Gather *gather = user;
-  memcpy(gather->whole + globalBegin * gather->elementBytes,
-         gather->local + localBegin * gather->elementBytes, count * gather->elementBytes);
-}
-
 static void compareResults(Run *run, int64_t rankNumber, int32_t iteration) {
   const ShardProgram *program = run->program;
   Rank *rank = &run->ranks[rankNumber];
@@ -310,10 +298,9 @@ static void compareResults(Run *run, int64_t rankNumber, int32_t iteration) {
     if (held->slot < 0)
       continue;
     if (held->owner == rankNumber) {
-      if (run->options->keepResults && iteration == 0) {
-        Gather gather = {rank->resultData[held->slot], run->out->results[value->index], bytes};
-        placementVisit(&held->placement, gatherRun, &gather);
-      }
+      if (run->options->keepResults && iteration == 0)
+        placementJoin(&held->placement, rank->resultData[held->slot],
+                      run->out->results[value->index], bytes);
       continue;
     }
     const Rank *owner = &run->ranks[held->owner];

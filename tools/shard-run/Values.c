@@ -60,11 +60,6 @@ typedef struct Fill {
 static void fillRun(void *user, size_t globalBegin, size_t localBegin, size_t count) {
   const Fill *fill = user;
   char *out = fill->local + localBegin * fill->elementBytes;
-  if (fill->source->data) {
-    memcpy(out, (const char *)fill->source->data + globalBegin * fill->elementBytes,
-           count * fill->elementBytes);
-    return;
-  }
   for (size_t i = 0; i < count; ++i)
     elementWrite(fill->element, out, i, draw(fill->source, globalBegin + i));
 }
@@ -75,7 +70,10 @@ void valuesFill(const ValueSource *source, ShardRtElement element, const Placeme
   if (placement->localCount > placementHeldCount(placement))
     for (size_t i = 0; i < placement->localCount; ++i)
       elementPoison(element, local, i);
-  placementVisit(placement, fillRun, &fill);
+  if (source->data)
+    placementCut(placement, source->data, local, fill.elementBytes);
+  else
+    placementVisit(placement, fillRun, &fill);
 }
 
 void valuesFormatType(const ShardProgramValue *value, char *text, size_t textSize) {
