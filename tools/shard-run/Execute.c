@@ -13,6 +13,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,7 @@ typedef struct Rank {
   int64_t bytes[SHARD_RT_N_KINDS];
   char **faults;
   size_t nFaults;
+  uint64_t *hashes;   // [the stage's arguments] as they were filled
   bool *replicaFault; // [program->nResults] said already
 } Rank;
 
@@ -66,15 +68,29 @@ static size_t bufferTotal(size_t sizeBytes) {
   return (sizeBytes + 2 * GUARD_BYTES + 4095) / 4096 * 4096;
 }
 
-static Buffer bufferCreate(Run *run, size_t sizeBytes) {
+/// Ranks end the run through the world, so that one of them is heard, be they threads or processes.
+static void abortRun(Run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void abortRun(Run *run, const char *format, ...) {
+  char text[256];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  shardRtWorldAbort(run->world, text);
+}
+
+static bool bufferCreate(Run *run, size_t sizeBytes, Buffer *out) {
   Buffer buffer = {.sizeBytes = sizeBytes, .totalBytes = bufferTotal(sizeBytes)};
   if (run->options->isolated)
-    buffer.base = worldMemory(run, buffer.totalBytes); // others read and write it directly
+    buffer.base =
+        shardRtWorldAllocate(run->world, buffer.totalBytes); // others read and write it directly
   else
     buffer.base =
         mmap(NULL, buffer.totalBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (buffer.base == MAP_FAILED)
-    stop("out of memory: %zu bytes for a buffer", sizeBytes);
+  if (!buffer.base || buffer.base == MAP_FAILED) {
+    abortRun(run, "out of memory: %zu bytes for a buffer", sizeBytes);
+    return false;
+  }
 #ifdef MADV_HUGEPAGE
   if (sizeBytes >= (size_t)1 << 21)
     madvise(buffer.base, buffer.totalBytes, MADV_HUGEPAGE); // advice only
@@ -82,7 +98,8 @@ static Buffer bufferCreate(Run *run, size_t sizeBytes) {
   buffer.data = buffer.base + GUARD_BYTES;
   memset(buffer.base, GUARD_PATTERN, GUARD_BYTES);
   memset(buffer.data + sizeBytes, GUARD_PATTERN, buffer.totalBytes - GUARD_BYTES - sizeBytes);
-  return buffer;
+  *out = buffer;
+  return true;
 }
 
 static void bufferRelease(Run *run, Buffer *buffer) {
@@ -154,13 +171,17 @@ size_t executeMemoryBytes(const ShardProgram *program, bool keepResults) {
 }
 
 static void addFault(Run *run, Rank *rank, const char *text) {
-  char **grown = worldMemory(run, (rank->nFaults + 1) * sizeof *grown);
+  char **grown = shardRtWorldAllocate(run->world, (rank->nFaults + 1) * sizeof *grown);
+  char *copy = shardRtWorldAllocate(run->world, strlen(text) + 1);
+  if (!grown || !copy) {
+    abortRun(run, "out of memory for a mismatch: %s", text);
+    return;
+  }
   if (rank->nFaults)
     memcpy(grown, rank->faults, rank->nFaults * sizeof *grown);
   shardRtWorldRelease(run->world, rank->faults);
   rank->faults = grown;
-  rank->faults[rank->nFaults] = worldMemory(run, strlen(text) + 1);
-  strcpy(rank->faults[rank->nFaults++], text);
+  rank->faults[rank->nFaults++] = strcpy(copy, text);
 }
 
 static double tolerance(const Reference *reference, ShardRtElement element) {
@@ -353,29 +374,39 @@ static double now(void) {
   return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-static void createBuffers(Run *run, int64_t rankNumber) {
+/// Tables that contradict themselves are found before any rank runs.
+static Placement placeValue(const ShardProgram *program, const ShardProgramValue *value,
+                            int64_t rank) {
+  char message[512];
+  Placement placement;
+  if (!placementCreate(program, value, rank, &placement, message, sizeof message))
+    stop("%s", message);
+  return placement;
+}
+
+static bool createBuffers(Run *run, int64_t rankNumber) {
   const ShardProgram *program = run->program;
   Rank *rank = &run->ranks[rankNumber];
   const ShardProgramStage *stage = &program->stages[rank->stage];
-  char message[512];
   for (int32_t i = 0; i < stage->nArguments; ++i) {
     const ShardProgramValue *value = &program->arguments[stage->arguments[i]];
-    Placement placement;
-    if (!placementCreate(program, value, rankNumber, &placement, message, sizeof message))
-      stop("%s", message);
-    rank->arguments[i] = bufferCreate(run, localBytes(value));
+    Placement placement = placeValue(program, value, rankNumber);
+    if (!bufferCreate(run, localBytes(value), &rank->arguments[i]))
+      return false;
     rank->argumentData[i] = rank->arguments[i].data;
     valuesFill(&run->values->sources[value->index], value->element, &placement,
                rank->arguments[i].data);
     if (run->options->disturb)
       run->options->disturb(run->options->userData, value, rankNumber, &placement,
                             rank->arguments[i].data);
+    rank->hashes[i] = bufferHash(&rank->arguments[i]);
   }
   for (int32_t i = 0; i < stage->nResults; ++i) {
-    rank->results[i] = bufferCreate(run, localBytes(&program->results[stage->results[i]]));
+    if (!bufferCreate(run, localBytes(&program->results[stage->results[i]]), &rank->results[i]))
+      return false;
     rank->resultData[i] = rank->results[i].data;
   }
-  rank->workspace = bufferCreate(run, stage->workspaceBytes(NULL));
+  return bufferCreate(run, stage->workspaceBytes(NULL), &rank->workspace);
 }
 
 static int runIterations(Run *run, ShardRtContext *context, int64_t rankNumber) {
@@ -419,32 +450,37 @@ static int rankBody(ShardRtContext *context, void *userData) {
   int64_t rankNumber = shardRtContextGetRank(context);
   Rank *rank = &run->ranks[rankNumber];
   const ShardProgramStage *stage = &program->stages[rank->stage];
-  createBuffers(run, rankNumber);
-  uint64_t *hashes = memoryZeroed((size_t)stage->nArguments * sizeof *hashes);
-  for (int32_t i = 0; i < stage->nArguments; ++i)
-    hashes[i] = bufferHash(&rank->arguments[i]);
+  if (!createBuffers(run, rankNumber))
+    return SHARD_RT_OUT_OF_MEMORY;
   int status = runIterations(run, context, rankNumber);
-  if (status == SHARD_RT_OK) {
-    checkGuards(run, rankNumber);
-    for (int32_t i = 0; i < stage->nArguments; ++i) {
-      const ShardProgramValue *value = &program->arguments[stage->arguments[i]];
-      if (strcmp(value->role, "state") && hashes[i] != bufferHash(&rank->arguments[i])) {
-        char text[256];
-        snprintf(text, sizeof text, "rank %" PRId64 " wrote to argument %" PRId32, rankNumber,
-                 value->index);
-        addFault(run, rank, text);
-      }
+  if (status != SHARD_RT_OK)
+    return status;
+  checkGuards(run, rankNumber);
+  for (int32_t i = 0; i < stage->nArguments; ++i) {
+    const ShardProgramValue *value = &program->arguments[stage->arguments[i]];
+    if (strcmp(value->role, "state") && rank->hashes[i] != bufferHash(&rank->arguments[i])) {
+      char text[256];
+      snprintf(text, sizeof text, "rank %" PRId64 " wrote to argument %" PRId32, rankNumber,
+               value->index);
+      addFault(run, rank, text);
     }
   }
-  free(hashes);
   return status;
+}
+
+static void checkArguments(Run *run) {
+  const ShardProgram *program = run->program;
+  for (int64_t r = 0; r < run->out->nRanks; ++r) {
+    const ShardProgramStage *stage = &program->stages[run->ranks[r].stage];
+    for (int32_t i = 0; i < stage->nArguments; ++i)
+      placeValue(program, &program->arguments[stage->arguments[i]], r);
+  }
 }
 
 /// Places of all results on all ranks, and who owns which part.
 static void placeResults(Run *run) {
   const ShardProgram *program = run->program;
   int64_t nRanks = meshRankCount(program);
-  char message[512];
   for (int64_t r = 0; r < nRanks; ++r) {
     Rank *rank = &run->ranks[r];
     const ShardProgramStage *stage = &program->stages[rank->stage];
@@ -456,9 +492,7 @@ static void placeResults(Run *run) {
       HeldResult *held = &rank->held[i];
       if (held->slot < 0)
         continue;
-      if (!placementCreate(program, &program->results[i], r, &held->placement, message,
-                           sizeof message))
-        stop("%s", message);
+      held->placement = placeValue(program, &program->results[i], r);
       held->owner = r;
       for (int64_t other = 0; other < r && held->owner == r; ++other)
         if (run->ranks[other].held[i].slot >= 0 &&
@@ -572,8 +606,10 @@ static void createRanks(Run *run) {
     rank->results = worldMemory(run, nResults * sizeof *rank->results);
     rank->resultData = worldMemory(run, nResults * sizeof *rank->resultData);
     rank->held = worldMemory(run, (size_t)program->nResults * sizeof *rank->held);
+    rank->hashes = worldMemory(run, nArguments * sizeof *rank->hashes);
     rank->replicaFault = worldMemory(run, (size_t)program->nResults * sizeof *rank->replicaFault);
   }
+  checkArguments(run);
   placeResults(run);
   createChecks(run);
   for (int64_t r = 0; r < out->nRanks; ++r) {
@@ -611,9 +647,8 @@ static void releaseRanks(Run *run) {
     for (int32_t i = 0; i < stage->nResults; ++i)
       bufferRelease(run, &rank->results[i]);
     bufferRelease(run, &rank->workspace);
-    void *const memory[] = {rank->arguments,   rank->argumentData, rank->results,
-                            rank->resultData,  rank->held,         rank->checks,
-                            rank->replicaFault};
+    void *const memory[] = {rank->arguments, rank->argumentData, rank->results, rank->resultData,
+                            rank->held,      rank->checks,       rank->hashes,  rank->replicaFault};
     for (size_t i = 0; i < sizeof memory / sizeof memory[0]; ++i)
       shardRtWorldRelease(run->world, memory[i]);
   }
