@@ -309,34 +309,18 @@ static MlirOperation mainOf(MlirOperation module) {
 static void appendBody(MlirOperation to, MlirOperation from, ShardArena *arena) {
   MlirBlock target = shardFuncGetBody(to), source = shardFuncGetBody(from);
   ShardPointerMap *map = shardPointerMapCreate(arena, 64);
-  size_t capacity = 0;
-  MlirValue *values = NULL;
-  int64_t nValues = 0;
-  for (intptr_t i = 0; i < mlirBlockGetNumArguments(source); ++i, ++nValues) {
-    values = shardArenaGrow(arena, values, (size_t)nValues, &capacity, (size_t)nValues + 1,
-                            sizeof *values);
-    values[nValues] = mlirBlockGetArgument(target, i);
-    shardPointerMapSet(map, mlirBlockGetArgument(source, i).ptr, nValues);
-  }
+  for (intptr_t i = 0; i < mlirBlockGetNumArguments(source); ++i)
+    shardValueMapSet(map, mlirBlockGetArgument(source, i), mlirBlockGetArgument(target, i));
   MlirOperation end = mlirBlockGetTerminator(target);
   MlirOperation op = mlirBlockGetFirstOperation(source);
   for (; !mlirOperationIsNull(mlirOperationGetNextInBlock(op));
-       op = mlirOperationGetNextInBlock(op)) {
-    MlirOperation clone = shardOpCloneMapped(op, target, end, map, values);
-    for (intptr_t i = 0; i < mlirOperationGetNumResults(op); ++i, ++nValues) {
-      values = shardArenaGrow(arena, values, (size_t)nValues, &capacity, (size_t)nValues + 1,
-                              sizeof *values);
-      values[nValues] = mlirOperationGetResult(clone, i);
-      shardPointerMapSet(map, mlirOperationGetResult(op, i).ptr, nValues);
-    }
-  }
+       op = mlirOperationGetNextInBlock(op))
+    shardOpCloneMapped(op, target, end, map);
   intptr_t n = mlirOperationGetNumOperands(end);
   MlirValue *returned = SHARD_ARENA_ARRAY(arena, MlirValue, 2 * n);
   for (intptr_t i = 0; i < n; ++i) {
     returned[i] = mlirOperationGetOperand(end, i);
-    MlirValue other = mlirOperationGetOperand(op, i);
-    int64_t at = shardPointerMapGetOr(map, other.ptr, -1);
-    returned[n + i] = values[at];
+    returned[n + i] = shardValueMapGet(map, mlirOperationGetOperand(op, i));
   }
   mlirOperationSetOperands(end, 2 * n, returned);
   MlirType types[64];

@@ -415,30 +415,37 @@ bool shardPointerMapGet(const ShardPointerMap *map, const void *key, int64_t *ou
 // Clones and walks
 //===----------------------------------------------------------------------===//
 
-typedef struct RemapState {
-  const ShardPointerMap *valueMap;
-  const MlirValue *values;
-} RemapState;
+void shardValueMapSet(ShardPointerMap *map, MlirValue value, MlirValue other) {
+  shardPointerMapSet(map, value.ptr, (int64_t)(intptr_t)other.ptr);
+}
+
+MlirValue shardValueMapGet(const ShardPointerMap *map, MlirValue value) {
+  int64_t other;
+  if (shardPointerMapGet(map, value.ptr, &other))
+    return (MlirValue){(const void *)(intptr_t)other};
+  return value;
+}
 
 static MlirWalkResult remapOperands(MlirOperation op, void *user) {
-  const RemapState *state = user;
+  const ShardPointerMap *map = user;
   for (intptr_t i = 0, n = mlirOperationGetNumOperands(op); i < n; ++i) {
-    int64_t index;
-    if (shardPointerMapGet(state->valueMap, mlirOperationGetOperand(op, i).ptr, &index))
-      mlirOperationSetOperand(op, i, state->values[index]);
+    MlirValue operand = mlirOperationGetOperand(op, i), other = shardValueMapGet(map, operand);
+    if (!mlirValueEqual(operand, other))
+      mlirOperationSetOperand(op, i, other);
   }
   return MlirWalkResultAdvance;
 }
 
 MlirOperation shardOpCloneMapped(MlirOperation op, MlirBlock block, MlirOperation before,
-                                 const ShardPointerMap *valueMap, const MlirValue *values) {
+                                 ShardPointerMap *map) {
   MlirOperation clone = mlirOperationClone(op);
-  RemapState state = {valueMap, values};
-  mlirOperationWalk(clone, remapOperands, &state, MlirWalkPreOrder);
+  mlirOperationWalk(clone, remapOperands, map, MlirWalkPreOrder);
   if (!mlirOperationIsNull(before))
     mlirBlockInsertOwnedOperationBefore(mlirOperationGetBlock(before), before, clone);
   else if (!mlirBlockIsNull(block))
     mlirBlockAppendOwnedOperation(block, clone);
+  for (intptr_t r = 0; r < mlirOperationGetNumResults(op); ++r)
+    shardValueMapSet(map, mlirOperationGetResult(op, r), mlirOperationGetResult(clone, r));
   return clone;
 }
 

@@ -54,6 +54,17 @@ ShardFuncAttributes *shardFuncAttributesRead(MlirOperation func, bool results, S
 void shardFuncAttributesSet(ShardFuncAttributes *list, intptr_t index, const char *name,
                             MlirAttribute attribute); // null attribute removes
 void shardFuncAttributesWrite(const ShardFuncAttributes *list);
+/// The first block of the op's first region.
+static inline MlirBlock shardOpBody(MlirOperation op) {
+  return mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
+}
+/// The op that defines the value; null for a block argument.
+static inline MlirOperation shardValueDefiningOp(MlirValue value) {
+  return mlirValueIsAOpResult(value) ? mlirOpResultGetOwner(value) : (MlirOperation){NULL};
+}
+static inline bool shardValueIsUnused(MlirValue value) {
+  return mlirOpOperandIsNull(mlirValueGetFirstUse(value));
+}
 MlirBlock shardFuncGetBody(MlirOperation func); // null for a declaration
 MlirOperation shardModuleLookup(MlirOperation module, MlirStringRef symbol); // linear; null if none
 bool shardFuncIsPublic(MlirOperation func);
@@ -87,10 +98,16 @@ static inline int64_t shardPointerMapGetOr(const ShardPointerMap *map, const voi
   return shardPointerMapGet(map, key, &value) ? value : other;
 }
 
-/// Clones `op` (regions included) before `before` and remaps every operand in it, nested ones too,
-/// through `valueMap` (value.ptr -> index in `values`); absent values stay. Results are not mapped.
+/// What stands for a value in a clone: the map's entry of the value; itself where there is none.
+void shardValueMapSet(ShardPointerMap *map, MlirValue value, MlirValue other);
+MlirValue shardValueMapGet(const ShardPointerMap *map, MlirValue value);
+
+/// Clones `op` (regions included) before `before`, or at the end of `block` if that is null. Every
+/// operand in it, nested ones too, becomes what stands for it in `map`; from now on the results of
+/// the clone stand for those of `op`.
 MlirOperation shardOpCloneMapped(MlirOperation op, MlirBlock block, MlirOperation before,
-                                 const ShardPointerMap *valueMap, const MlirValue *values);
+                                 ShardPointerMap *map);
+
 /// Ops in the order in which they were appended; lives in `arena`. Start it with the arena alone.
 typedef struct ShardOpList {
   ShardArena *arena;

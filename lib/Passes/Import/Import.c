@@ -70,15 +70,6 @@ MlirOperation *shardBlockOps(MlirBlock block, ShardArena *arena, intptr_t *outCo
   return ops;
 }
 
-bool shardValueIsUnused(MlirValue value) {
-  return mlirOpOperandIsNull(mlirValueGetFirstUse(value));
-}
-
-MlirOperation shardValueDefiningOp(MlirValue value) {
-  MlirOperation none = {NULL};
-  return mlirValueIsAOpResult(value) ? mlirOpResultGetOwner(value) : none;
-}
-
 //===----------------------------------------------------------------------===//
 // The entry and what it calls
 //===----------------------------------------------------------------------===//

@@ -131,11 +131,5 @@ MlirAttribute shardIndexingMaps(MlirOperation op); // of any linalg op; null oth
 intptr_t shardMapResultDim(MlirAffineMap map, intptr_t result);
 /// The ops of a block, in order, in `arena`.
 MlirOperation *shardBlockOps(MlirBlock block, ShardArena *arena, intptr_t *outCount);
-bool shardValueIsUnused(MlirValue value);
-/// The op that defines the value; null for a block argument.
-MlirOperation shardValueDefiningOp(MlirValue value);
-static inline MlirBlock shardOpBody(MlirOperation op) {
-  return mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
-}
 
 #endif // SHARD_IMPORT_IMPORTPARTS_H

@@ -130,22 +130,11 @@ static MlirValue applyOne(const Roll *roll, const ShardInsert *at, MlirOperation
   }
   MlirBlock body = shardOpBody(op);
   ShardPointerMap *map = shardPointerMapCreate(roll->arena, 16);
-  size_t n = 0, capacity = 0;
-  MlirValue *values = shardArenaGrow(roll->arena, NULL, 0, &capacity, 1, sizeof(MlirValue));
-  values[n] = value;
-  shardPointerMapSet(map, mlirBlockGetArgument(body, 0).ptr, (int64_t)n++);
+  shardValueMapSet(map, mlirBlockGetArgument(body, 0), value);
   MlirOperation inner = mlirBlockGetFirstOperation(body);
-  for (; !shardOpIs(inner, "linalg.yield"); inner = mlirOperationGetNextInBlock(inner)) {
-    MlirOperation copy = shardOpCloneMapped(inner, at->block, at->before, map, values);
-    for (intptr_t r = 0; r < mlirOperationGetNumResults(inner); ++r) {
-      values = shardArenaGrow(roll->arena, values, n, &capacity, n + 1, sizeof(MlirValue));
-      values[n] = mlirOperationGetResult(copy, r);
-      shardPointerMapSet(map, mlirOperationGetResult(inner, r).ptr, (int64_t)n++);
-    }
-  }
-  MlirValue yielded = mlirOperationGetOperand(inner, 0);
-  int64_t index;
-  return shardPointerMapGet(map, yielded.ptr, &index) ? values[index] : yielded;
+  for (; !shardOpIs(inner, "linalg.yield"); inner = mlirOperationGetNextInBlock(inner))
+    shardOpCloneMapped(inner, at->block, at->before, map);
+  return shardValueMapGet(map, mlirOperationGetOperand(inner, 0));
 }
 
 static void buildRoll(void *user, const ShardInsert *at, const MlirValue *arguments,

@@ -126,8 +126,6 @@ static void moveOut(const ShardImport *import, MlirOperation op, MlirOperation e
   MlirLocation locations[MAX_INPUTS + 1];
   intptr_t n = 0;
   ShardPointerMap *values = shardPointerMapCreate(arena, 64);
-  MlirValue *mapped = SHARD_ARENA_ARRAY(arena, MlirValue, MAX_INPUTS + MAX_SLICE + 8);
-  intptr_t nMapped = 0;
   for (intptr_t i = 0; i < nInputs; ++i) {
     if (!slice->inputs[i])
       continue;
@@ -150,17 +148,13 @@ static void moveOut(const ShardImport *import, MlirOperation op, MlirOperation e
   elements[n] = element, locations[n] = location;
   MlirBlock body = mlirBlockCreate(n + 1, elements, locations);
   for (intptr_t i = 0, k = 0; i < nInputs; ++i)
-    if (slice->inputs[i]) {
-      mapped[nMapped] = mlirBlockGetArgument(body, k++);
-      shardPointerMapSet(values, mlirBlockGetArgument(oldBody, i).ptr, nMapped++);
-    }
+    if (slice->inputs[i])
+      shardValueMapSet(values, mlirBlockGetArgument(oldBody, i), mlirBlockGetArgument(body, k++));
   MlirOperation none = {NULL};
   // The slice, then what is asserted of it, then the lookup.
   for (intptr_t i = 0; i < slice->nOps; ++i) {
-    MlirOperation clone = shardOpCloneMapped(slice->ops[i], body, none, values, mapped);
+    MlirOperation clone = shardOpCloneMapped(slice->ops[i], body, none, values);
     renumberIndex(clone, newDim);
-    mapped[nMapped] = mlirOperationGetResult(clone, 0);
-    shardPointerMapSet(values, mlirOperationGetResult(slice->ops[i], 0).ptr, nMapped++);
   }
   intptr_t nOld;
   MlirOperation *old = shardBlockOps(oldBody, arena, &nOld);
@@ -170,21 +164,17 @@ static void moveOut(const ShardImport *import, MlirOperation op, MlirOperation e
     Slice about = sliceOperands(old[i], 0, oldBody, nInputs);
     if (!isWithin(&about, slice))
       continue;
-    MlirValue *local = SHARD_ARENA_ARRAY(arena, MlirValue, nMapped + about.nOps + 1);
-    memcpy(local, mapped, (size_t)nMapped * sizeof(MlirValue));
-    mapped = local;
     for (intptr_t k = 0; k < about.nOps; ++k) {
-      if (shardPointerMapGetOr(values, mlirOperationGetResult(about.ops[k], 0).ptr, -1) >= 0)
+      int64_t clonedAlready;
+      if (shardPointerMapGet(values, mlirOperationGetResult(about.ops[k], 0).ptr, &clonedAlready))
         continue;
-      MlirOperation clone = shardOpCloneMapped(about.ops[k], body, none, values, mapped);
+      MlirOperation clone = shardOpCloneMapped(about.ops[k], body, none, values);
       renumberIndex(clone, newDim);
-      mapped[nMapped] = mlirOperationGetResult(clone, 0);
-      shardPointerMapSet(values, mlirOperationGetResult(about.ops[k], 0).ptr, nMapped++);
     }
-    shardOpCloneMapped(old[i], body, none, values, mapped);
+    shardOpCloneMapped(old[i], body, none, values);
     mlirOperationDestroy(old[i]);
   }
-  MlirOperation lookup = shardOpCloneMapped(extract, body, none, values, mapped);
+  MlirOperation lookup = shardOpCloneMapped(extract, body, none, values);
   MlirValue found = mlirOperationGetResult(lookup, 0);
   shardOpCreate(body, none, location, "linalg.yield", 0, NULL, 1, &found, 0, NULL, 0, NULL);
   MlirRegion region = mlirRegionCreate();

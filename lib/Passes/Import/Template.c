@@ -53,27 +53,17 @@ MlirLogicalResult shardReplaceByText(MlirOperation op, const ShardText *text) {
   }
   MlirBlock body = shardFuncGetBody(mlirBlockGetFirstOperation(mlirModuleGetBody(module)));
   ShardPointerMap *map = shardPointerMapCreate(text->arena, 64);
-  MlirValue *values = NULL;
-  size_t n = 0, capacity = 0;
-  for (intptr_t i = 0; i < mlirBlockGetNumArguments(body); ++i) {
-    values = shardArenaGrow(text->arena, values, n, &capacity, n + 1, sizeof(MlirValue));
-    values[n] = mlirOperationGetOperand(op, i);
-    shardPointerMapSet(map, mlirBlockGetArgument(body, i).ptr, (int64_t)n++);
-  }
+  for (intptr_t i = 0; i < mlirBlockGetNumArguments(body); ++i)
+    shardValueMapSet(map, mlirBlockGetArgument(body, i), mlirOperationGetOperand(op, i));
   MlirLocation location = mlirOperationGetLocation(op);
   MlirOperation end = mlirBlockGetTerminator(body);
   for (MlirOperation inner = mlirBlockGetFirstOperation(body); !mlirOperationEqual(inner, end);
        inner = mlirOperationGetNextInBlock(inner)) {
-    MlirOperation copy = shardOpCloneMapped(inner, (MlirBlock){NULL}, op, map, values);
+    MlirOperation copy = shardOpCloneMapped(inner, (MlirBlock){NULL}, op, map);
     mlirOperationWalk(copy, setLocation, &location, MlirWalkPreOrder);
-    for (intptr_t r = 0; r < mlirOperationGetNumResults(inner); ++r) {
-      values = shardArenaGrow(text->arena, values, n, &capacity, n + 1, sizeof(MlirValue));
-      values[n] = mlirOperationGetResult(copy, r);
-      shardPointerMapSet(map, mlirOperationGetResult(inner, r).ptr, (int64_t)n++);
-    }
   }
-  int64_t returned = shardPointerMapGetOr(map, mlirOperationGetOperand(end, 0).ptr, 0);
-  mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), values[returned]);
+  MlirValue returned = shardValueMapGet(map, mlirOperationGetOperand(end, 0));
+  mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), returned);
   mlirModuleDestroy(module);
   mlirOperationDestroy(op);
   return mlirLogicalResultSuccess();

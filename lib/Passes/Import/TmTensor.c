@@ -102,24 +102,12 @@ MlirLogicalResult shardTmReadBody(TmOp *t, intptr_t firstOperand, intptr_t nPair
 /// The body with these values of its arguments; returns what it yields.
 MlirValue shardTmInlineBody(const TmOp *t, const ShardInsert *at, const MlirValue *arguments) {
   ShardPointerMap *map = shardPointerMapCreate(t->arena, 16);
-  MlirValue *values = NULL;
-  size_t n = 0, capacity = 0;
-  for (intptr_t i = 0; i < mlirBlockGetNumArguments(t->body); ++i) {
-    values = shardArenaGrow(t->arena, values, n, &capacity, n + 1, sizeof(MlirValue));
-    values[n] = arguments[i];
-    shardPointerMapSet(map, mlirBlockGetArgument(t->body, i).ptr, (int64_t)n++);
-  }
+  for (intptr_t i = 0; i < mlirBlockGetNumArguments(t->body); ++i)
+    shardValueMapSet(map, mlirBlockGetArgument(t->body, i), arguments[i]);
   for (MlirOperation op = mlirBlockGetFirstOperation(t->body); !shardOpIs(op, "tm_tensor.yield");
-       op = mlirOperationGetNextInBlock(op)) {
-    MlirOperation copy = shardOpCloneMapped(op, at->block, at->before, map, values);
-    for (intptr_t r = 0; r < mlirOperationGetNumResults(op); ++r) {
-      values = shardArenaGrow(t->arena, values, n, &capacity, n + 1, sizeof(MlirValue));
-      values[n] = mlirOperationGetResult(copy, r);
-      shardPointerMapSet(map, mlirOperationGetResult(op, r).ptr, (int64_t)n++);
-    }
-  }
-  int64_t index;
-  return shardPointerMapGet(map, t->yielded.ptr, &index) ? values[index] : t->yielded;
+       op = mlirOperationGetNextInBlock(op))
+    shardOpCloneMapped(op, at->block, at->before, map);
+  return shardValueMapGet(map, t->yielded);
 }
 
 void shardTmReplaceResult(const TmOp *t, intptr_t result, MlirValue value) {

@@ -86,9 +86,6 @@ MlirOperation shardMakeFor(ShardLowerBuilder *b, MlirValue from, MlirValue to, M
                            intptr_t nCarried, const MlirValue *carried);
 void shardMakeYield(ShardLowerBuilder *b, intptr_t nValues, const MlirValue *values);
 
-static inline MlirBlock shardOpBody(MlirOperation op) {
-  return mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
-}
 static inline MlirNamedAttribute shardNamed(MlirContext context, const char *name,
                                             MlirAttribute attribute) {
   return mlirNamedAttributeGet(mlirIdentifierGet(context, mlirStringRefCreateFromCString(name)),

@@ -28,28 +28,20 @@ static MlirLogicalResult inlineBody(ShardLowering *lowering, MlirOperation op, M
     return shardEmitError(op, "the body of '%.*s' has other operands or results than the op",
                           (int)shardOpGetName(op).length, shardOpGetName(op).data);
   ShardPointerMap *map = shardPointerMapCreate(lowering->arena, 64);
-  MlirValue *values = NULL;
-  size_t n = 0, capacity = 0;
   for (intptr_t i = 0; i < mlirBlockGetNumArguments(body); ++i) {
     MlirValue argument = mlirBlockGetArgument(body, i);
-    values = shardArenaGrow(lowering->arena, values, n, &capacity, n + 1, sizeof(MlirValue));
-    values[n] = castTo(op, mlirOperationGetOperand(op, i), mlirValueGetType(argument));
-    shardPointerMapSet(map, argument.ptr, (int64_t)n++);
+    shardValueMapSet(map, argument,
+                     castTo(op, mlirOperationGetOperand(op, i), mlirValueGetType(argument)));
   }
   for (MlirOperation inner = mlirBlockGetFirstOperation(body); !mlirOperationEqual(inner, end);
        inner = mlirOperationGetNextInBlock(inner)) {
-    MlirOperation copy = shardOpCloneMapped(inner, (MlirBlock){NULL}, op, map, values);
+    MlirOperation copy = shardOpCloneMapped(inner, (MlirBlock){NULL}, op, map);
     mlirOperationSetLocation(copy, mlirOperationGetLocation(op));
-    for (intptr_t r = 0; r < mlirOperationGetNumResults(inner); ++r) {
-      values = shardArenaGrow(lowering->arena, values, n, &capacity, n + 1, sizeof(MlirValue));
-      values[n] = mlirOperationGetResult(copy, r);
-      shardPointerMapSet(map, mlirOperationGetResult(inner, r).ptr, (int64_t)n++);
-    }
   }
   for (intptr_t r = 0; r < mlirOperationGetNumResults(op); ++r) {
     MlirValue result = mlirOperationGetResult(op, r);
-    int64_t at = shardPointerMapGetOr(map, mlirOperationGetOperand(end, r).ptr, 0);
-    mlirValueReplaceAllUsesOfWith(result, castTo(op, values[at], mlirValueGetType(result)));
+    MlirValue value = shardValueMapGet(map, mlirOperationGetOperand(end, r));
+    mlirValueReplaceAllUsesOfWith(result, castTo(op, value, mlirValueGetType(result)));
   }
   mlirOperationDestroy(op);
   return mlirLogicalResultSuccess();

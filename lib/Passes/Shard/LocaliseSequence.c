@@ -295,24 +295,18 @@ typedef struct Choice {
 
 static MlirValue cloneInto(const Choice *choice, const ShardInsert *at, ShardPointerMap *map,
                            MlirValue value) {
-  const void *known = (const void *)(intptr_t)shardPointerMapGetOr(map, value.ptr, 0);
-  if (known)
-    return (MlirValue){known};
+  int64_t known;
+  if (shardPointerMapGet(map, value.ptr, &known))
+    return shardValueMapGet(map, value);
   MlirOperation op =
       mlirValueIsAOpResult(value) ? mlirOpResultGetOwner(value) : (MlirOperation){NULL};
   if (mlirOperationIsNull(op) || !mlirBlockEqual(mlirOperationGetBlock(op), choice->body))
     return value;
-  intptr_t n = mlirOperationGetNumOperands(op);
-  MlirValue *operands = SHARD_ARENA_ARRAY(choice->arena, MlirValue, n);
-  for (intptr_t i = 0; i < n; ++i)
-    operands[i] = cloneInto(choice, at, map, mlirOperationGetOperand(op, i));
-  MlirOperation copy = mlirOperationClone(op);
-  mlirOperationSetOperands(copy, n, operands);
-  mlirBlockAppendOwnedOperation(at->block, copy);
-  for (intptr_t r = 0; r < mlirOperationGetNumResults(op); ++r)
-    shardPointerMapSet(map, mlirOperationGetResult(op, r).ptr,
-                       (int64_t)(intptr_t)mlirOperationGetResult(copy, r).ptr);
-  return (MlirValue){(const void *)(intptr_t)shardPointerMapGetOr(map, value.ptr, 0)};
+  // Its operands first: what they become is in the map once it is cloned.
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); ++i)
+    cloneInto(choice, at, map, mlirOperationGetOperand(op, i));
+  shardOpCloneMapped(op, at->block, at->before, map);
+  return shardValueMapGet(map, value);
 }
 
 /// The op's own body, with what a rank chose in the place of what a step offers.
@@ -325,8 +319,8 @@ static void buildChoice(void *user, const ShardInsert *at, const MlirValue *argu
     MlirValue told = arguments[k];
     if (!mlirTypeEqual(mlirValueGetType(told), mlirValueGetType(state)))
       told = shardInsertIntegerCast(at, told, mlirValueGetType(state));
-    shardPointerMapSet(map, choice->offered[k].ptr, (int64_t)(intptr_t)told.ptr);
-    shardPointerMapSet(map, state.ptr, (int64_t)(intptr_t)arguments[choice->nResults + k].ptr);
+    shardValueMapSet(map, choice->offered[k], told);
+    shardValueMapSet(map, state, arguments[choice->nResults + k]);
   }
   for (intptr_t k = 0; k < choice->nResults; ++k)
     yielded[k] = cloneInto(choice, at, map, choice->yields[k]);
