@@ -175,3 +175,67 @@ void shardRuleBindLoop(ShardRuleBuilder *b, int32_t nFunctions, const ShardOpSha
               shardRuleFindValue(b, mlirOperationGetOperand(end, r)));
   }
 }
+
+//===----------------------------------------------------------------------===//
+// Where the two sides do not line up
+//===----------------------------------------------------------------------===//
+
+static bool sameAtoms(const ShardRules *rules, int32_t x, int32_t y) {
+  const ShardValueInfo *a = &rules->values[x], *c = &rules->values[y];
+  bool same = a->nAtoms == c->nAtoms;
+  for (int32_t i = 0; same && i < a->nAtoms; ++i)
+    same = a->atoms[i].klass == c->atoms[i].klass && a->atoms[i].dim == c->atoms[i].dim;
+  return same;
+}
+
+/// Value of result `r` of a function; -1: no tensor.
+static int32_t returnedValue(ShardRuleBuilder *b, const ShardFunctionInfo *info, intptr_t r) {
+  MlirOperation end = mlirBlockGetTerminator(shardFuncGetBody(info->func));
+  return shardRuleFindValue(b, mlirOperationGetOperand(end, r));
+}
+
+static void markSlot(ShardRuleBuilder *b, int32_t *first, bool *apart, int32_t slot,
+                     int32_t value) {
+  if (slot < 0 || value < 0)
+    return;
+  if (first[slot] < 0)
+    first[slot] = value;
+  else if (!sameAtoms(b->rules, first[slot], value))
+    apart[slot] = true;
+}
+
+static void markLoop(ShardRuleBuilder *b, ShardOpRule *rule) {
+  int32_t *first = SHARD_ARENA_ARRAY(b->arena, int32_t, rule->nSlots + 1);
+  bool *apart = SHARD_ARENA_ARRAY(b->arena, bool, rule->nSlots + 1);
+  for (int32_t s = 0; s < rule->nSlots; ++s)
+    first[s] = -1;
+  for (int32_t i = 0; i < rule->nOperands + rule->nResults; ++i) {
+    const ShardPort *port = shardRulePort(rule, i);
+    markSlot(b, first, apart, port->slot, port->value);
+  }
+  for (int32_t g = 0; g < rule->nBodies; ++g) {
+    const ShardBody *body = &rule->bodies[g];
+    const ShardFunctionInfo *info = &b->rules->functions[body->callee];
+    for (int32_t a = 0; a < info->nArguments; ++a)
+      markSlot(b, first, apart, body->argumentSlots[a], info->arguments[a]);
+    for (int32_t r = 0; r < info->nResults; ++r)
+      markSlot(b, first, apart, body->resultSlots[r], returnedValue(b, info, r));
+  }
+  rule->apart = apart;
+  for (int32_t i = 0; i < rule->nOperands + rule->nResults; ++i)
+    shardRulePort(rule, i)->apart = apart[shardRulePort(rule, i)->slot];
+}
+
+void shardRuleMarkApart(ShardRuleBuilder *b, ShardOpRule *rule) {
+  if (rule->form == SHARD_OP_LOOP)
+    markLoop(b, rule);
+  if (rule->form != SHARD_OP_CALL)
+    return;
+  const ShardFunctionInfo *callee = &b->rules->functions[rule->callee];
+  for (int32_t p = 0; p < rule->nOperands; ++p)
+    rule->operands[p].apart = !sameAtoms(b->rules, rule->operands[p].value,
+                                         callee->arguments[rule->operands[p].operandIndex]);
+  for (int32_t r = 0; r < rule->nResults; ++r)
+    rule->results[r].apart = !sameAtoms(b->rules, rule->results[r].value,
+                                        returnedValue(b, callee, rule->results[r].operandIndex));
+}

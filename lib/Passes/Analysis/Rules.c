@@ -178,8 +178,7 @@ static void bindOp(ShardRuleBuilder *b, const ShardOpShape *shape, ShardOpRule *
   }
   // A diagonal (a factor twice in one port) cannot be cut along both of its dimensions.
   for (int32_t i = 0; i < rule->nOperands + rule->nResults; ++i) {
-    const ShardPort *port =
-        i < rule->nOperands ? &rule->operands[i] : &rule->results[i - rule->nOperands];
+    const ShardPort *port = shardRulePort(rule, i);
     int32_t nAtoms = b->rules->values[port->value].nAtoms;
     for (int32_t a = 0; a < nAtoms; ++a)
       for (int32_t c = a + 1; c < nAtoms; ++c)
@@ -444,9 +443,7 @@ static bool hasTensors(MlirOperation op) {
   return mlirOperationGetNumRegions(op) > 0 || shardOpIs(op, "func.return");
 }
 
-bool shardOpHasNoRule(MlirOperation op) {
-  return hasTensors(op) && !shardOpEntryOf(op);
-}
+bool shardOpHasNoRule(MlirOperation op) { return hasTensors(op) && !shardOpEntryOf(op); }
 
 static void tiePorts(ShardRuleBuilder *b, const ShardOpShape *shape) {
   for (int32_t i = 0; i < shape->nOperands + shape->nResults; ++i) {
@@ -610,6 +607,7 @@ ShardRules *shardRulesCreate(MlirOperation module, ShardArena *arena) {
   for (int32_t f = 0; f < order.n; ++f)
     for (int32_t o = 0; o < rules->functions[f].nOps; ++o) {
       bindOp(&builder, &shapes[f][o], &rules->functions[f].ops[o]);
+      shardRuleMarkApart(&builder, &rules->functions[f].ops[o]);
       analyseOp(&builder, &shapes[f][o], &rules->functions[f].ops[o]);
       analyseSequence(&builder, &rules->functions[f].ops[o]);
       shardRuleAnalyseWindows(&builder, &rules->functions[f].ops[o]);

@@ -73,6 +73,8 @@ typedef struct ShardPort {
   bool init;           // destination of a linalg op (outs)
   int32_t userOperand; // of `user`, when captured
   int32_t slot;        // of a LOOP; else 0
+  bool apart; // CALL, LOOP: what it meets in the callee has other atoms (6 as 2x3, as 3x2): both
+              // are whole
   ShardCombiner combiner; // of a result of a reduction: the body's for it
 } ShardPort;
 
@@ -119,8 +121,14 @@ typedef struct ShardOpRule {
   int32_t callee;   // CALL: index into ShardRules.functions, else -1
   int32_t nBodies, nSlots; // LOOP
   ShardBody bodies[SHARD_MAX_BODIES];
-  int64_t trips; // LOOP: how often the bodies are called, 1 when that is not known
+  const bool *apart; // LOOP: [nSlots] some of the slot's values have other atoms: all are whole
+  int64_t trips;     // LOOP: how often the bodies are called, 1 when that is not known
 } ShardOpRule;
+
+/// Operand `i`, or result `i - nOperands`.
+static inline ShardPort *shardRulePort(const ShardOpRule *rule, int32_t i) {
+  return i < rule->nOperands ? &rule->operands[i] : &rule->results[i - rule->nOperands];
+}
 
 /// What result `result` is partial with when `factor`, a reduction or a table's, is split.
 static inline ShardCombiner shardRuleCombiner(const ShardOpRule *rule, int32_t factor,

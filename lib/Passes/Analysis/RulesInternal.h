@@ -119,6 +119,10 @@ void shardRuleDescribeLoop(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *
 void shardRuleBindLoop(ShardRuleBuilder *b, int32_t nFunctions, const ShardOpShape *shape,
                        ShardOpRule *rule);
 
+/// Once atoms are known: marks where values on the two sides of a call or in a slot of a loop have
+/// different ones.
+void shardRuleMarkApart(ShardRuleBuilder *b, ShardOpRule *rule);
+
 /// Rules.c: ties two values dimension by dimension.
 void shardRuleTieValues(ShardRuleBuilder *b, int32_t x, int32_t y);
 

@@ -13,18 +13,30 @@ static void forwardCall(ShardSolver *s, ShardFrame *frame, int32_t op) {
   for (int32_t p = 0; p < rule->nOperands; ++p) {
     ShardState state = frame->instance->states[rule->operands[p].value - frame->table->first];
     arguments[rule->operands[p].operandIndex] =
-        state == SHARD_STATE_PARTIAL ? SHARD_STATE_WHOLE : state;
+        state == SHARD_STATE_PARTIAL || rule->operands[p].apart ? SHARD_STATE_WHOLE : state;
   }
-  ShardInstance *instance = shardSolveFunction(s, rule->callee, arguments, NULL);
+  // A result that has other atoms here is handed over whole.
+  ShardState *handed = NULL;
+  for (int32_t r = 0; r < rule->nResults; ++r) {
+    if (!rule->results[r].apart)
+      continue;
+    if (!handed) {
+      handed = SHARD_ARENA_ARRAY(s->arena, ShardState, callee->nResults);
+      shardStatesFill(handed, callee->nResults, SHARD_STATE_FREE);
+    }
+    handed[rule->results[r].operandIndex] = SHARD_STATE_WHOLE;
+  }
+  ShardInstance *instance = shardSolveFunction(s, rule->callee, arguments, handed);
   // What the callee would move before any use, the caller moves: once for all its calls.
   bool changed = false;
   for (int32_t p = 0; p < rule->nOperands; ++p) {
     int32_t i = rule->operands[p].operandIndex;
-    if (instance->wanted[i] != FREE && !s->problem->weight[rule->operands[p].value])
+    if (instance->wanted[i] != FREE && !rule->operands[p].apart &&
+        !s->problem->weight[rule->operands[p].value])
       arguments[i] = instance->wanted[i], changed = true;
   }
   if (changed)
-    instance = shardSolveFunction(s, rule->callee, arguments, NULL);
+    instance = shardSolveFunction(s, rule->callee, arguments, handed);
   frame->instance->callees[op] = shardInstanceNumber(s, instance);
   for (int32_t r = 0; r < rule->nResults; ++r)
     frame->instance->states[rule->results[r].value - frame->table->first] =

@@ -45,7 +45,7 @@ static bool adoptWanted(const ShardSolver *s, const ShardOpRule *rule, ShardStat
   bool changed = false;
   for (int32_t p = 0; p < rule->nOperands; ++p) {
     const ShardPort *port = &rule->operands[p];
-    if (port->operandIndex >= 0 || s->problem->weight[port->value])
+    if (port->operandIndex >= 0 || port->apart || s->problem->weight[port->value])
       continue;
     for (int32_t g = 0; g < rule->nBodies; ++g)
       for (int32_t a = 0; a < s->rules->functions[rule->bodies[g].callee].nArguments; ++a)
@@ -93,6 +93,9 @@ void shardForwardLoop(ShardSolver *s, ShardFrame *frame, int32_t op) {
     if (pin != FREE)
       first[rule->results[r].slot] = pin, pinned[rule->results[r].slot] = true;
   }
+  for (int32_t i = 0; i < rule->nSlots; ++i)
+    if (rule->apart[i])
+      first[i] = SHARD_STATE_WHOLE, pinned[i] = true;
   memcpy(fixed, first, (size_t)rule->nSlots * sizeof(*fixed));
   ShardInstance *bodies[SHARD_MAX_BODIES], *fixedBodies[SHARD_MAX_BODIES];
   for (int32_t round = 0; round < 4 && !solveBodies(s, rule, fixed, false, fixedBodies); ++round)

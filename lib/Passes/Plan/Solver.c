@@ -127,8 +127,7 @@ static void markWindowClasses(ShardSolver *s) {
             continue;
           for (int pass = 0, any = 0; pass < 2; ++pass)
             for (int32_t i = 0; i < rule->nOperands + rule->nResults; ++i) {
-              const ShardPort *port =
-                  i < rule->nOperands ? &rule->operands[i] : &rule->results[i - rule->nOperands];
+              const ShardPort *port = shardRulePort(rule, i);
               const ShardValueInfo *info = &s->rules->values[port->value];
               for (int32_t a = 0; a < info->nAtoms; ++a) {
                 if (port->factors[a] != k)

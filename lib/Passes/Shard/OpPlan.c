@@ -64,9 +64,7 @@ static void splitBlock(const ShardSpmd *spmd, ShardOpPlan *plan, int32_t factor,
     if (isUsed(plan, axes->axis[k]) || (onlyPartial && !onlyPartial[axes->axis[k]]))
       return;
   for (int32_t i = 0; i < rule->nOperands + rule->nResults; ++i)
-    if (!keepsBlock(spmd,
-                    i < rule->nOperands ? &rule->operands[i] : &rule->results[i - rule->nOperands],
-                    factor, axes->span))
+    if (!keepsBlock(spmd, shardRulePort(rule, i), factor, axes->span))
       return;
   plan->factors[factor] = *axes;
   for (int i = 1; i <= axes->span; ++i)
@@ -86,6 +84,36 @@ static void splitFactor(const ShardSpmd *spmd, ShardOpPlan *plan, int32_t factor
     if (!isUsed(plan, axes->axis[k]) && (!onlyPartial || onlyPartial[axes->axis[k]]))
       list.axis[list.count++] = axes->axis[k];
   plan->factors[factor] = list;
+}
+
+// Factors that are combined away are split as the operand that has most of them says; what other
+// operands are split on beside it is below.
+static void splitCombined(const ShardSpmd *spmd, ShardOpPlan *plan, const uint8_t *partial) {
+  const ShardOpRule *rule = plan->rule;
+  for (int32_t f = 0; f < rule->nFactors; ++f) {
+    if (!shardFactorIsCombined(&rule->factors[f]))
+      continue;
+    const ShardAxisList *lists[32], *longest = NULL;
+    int32_t n = 0;
+    for (int32_t i = 0; i < rule->nOperands; ++i) {
+      const ShardPort *port = &rule->operands[i];
+      const ShardSharding *own = spmd->own[port->value];
+      for (int32_t a = 0; port->factors && a < own->nAtoms && n < 32; ++a)
+        if (port->factors[a] == f && own->atoms[a].count)
+          lists[n++] = &own->atoms[a];
+    }
+    for (int32_t i = 0; i < n; ++i)
+      if (!longest || lists[i]->count > longest->count)
+        longest = lists[i];
+    if (longest)
+      splitFactor(spmd, plan, f, longest, partial);
+    ShardAxisList *split = &plan->factors[f];
+    for (int32_t i = 0; i < n && !split->span; ++i)
+      for (int k = 0; k < lists[i]->count && !lists[i]->span; ++k)
+        if (!isUsed(plan, lists[i]->axis[k]) && partial[lists[i]->axis[k]] &&
+            split->count < sizeof split->axis)
+          split->axis[split->count++] = lists[i]->axis[k];
+  }
 }
 
 // Whether some operand is split along a window: a whole one is cut after it has moved.
@@ -155,6 +183,20 @@ static bool passPartial(ShardSpmd *spmd, ShardOpPlan *plan, uint8_t axis, ShardC
   return true;
 }
 
+// The placement of a port of a call or loop, from the one on the other side. Null after one
+// diagnostic: where the sides have other atoms, both must be whole.
+static ShardSharding *acrossPort(const ShardSpmd *spmd, const ShardOpRule *rule,
+                                 const ShardPort *port, bool result, const ShardSharding *there) {
+  if (!port->apart)
+    return shardShardingCopy(spmd->arena, there);
+  if (shardShardingIsReplicated(there))
+    return shardShardingCreate(spmd->arena, spmd->rules->values[port->value].nAtoms);
+  shardEmitError(rule->op,
+                 "%s %d is cut in other pieces in the function called; expected it whole there",
+                 result ? "result" : "operand", port->operandIndex);
+  return NULL;
+}
+
 // The placement of a slot of a loop: an argument's of a body, or else a result's. Null after one
 // diagnostic when the bodies differ.
 static const ShardSharding *slotSharding(ShardSpmd *spmd, const ShardOpRule *rule, int32_t slot) {
@@ -169,7 +211,10 @@ static const ShardSharding *slotSharding(ShardSpmd *spmd, const ShardOpRule *rul
         continue;
       const ShardSharding *there =
           result ? spmd->results[body->callee][index] : spmd->own[callee->arguments[index]];
-      if (found && !shardShardingEqual(found, there)) {
+      bool equal = !found || (rule->apart[slot] ? shardShardingIsReplicated(found) &&
+                                                      shardShardingIsReplicated(there)
+                                                : shardShardingEqual(found, there));
+      if (!equal) {
         shardEmitError(rule->op, "what the loop carries has two placements: expected one for an "
                                  "argument of its body and what the body hands back");
         return NULL;
@@ -186,15 +231,10 @@ static bool planLoop(ShardSpmd *spmd, ShardOpPlan *plan) {
     bool result = i >= rule->nOperands;
     const ShardPort *port = result ? &rule->results[i - rule->nOperands] : &rule->operands[i];
     const ShardSharding *there = slotSharding(spmd, rule, port->slot);
-    if (!there)
+    ShardSharding *here = there ? acrossPort(spmd, rule, port, result, there) : NULL;
+    if (!here)
       return false;
-    if (there->nAtoms != spmd->rules->values[port->value].nAtoms) {
-      shardEmitError(rule->op, "operand %d is cut otherwise than the %s it meets",
-                     port->operandIndex, "argument");
-      return false;
-    }
-    *(result ? &plan->results[i - rule->nOperands] : &plan->operands[i]) =
-        shardShardingCopy(spmd->arena, there);
+    *(result ? &plan->results[i - rule->nOperands] : &plan->operands[i]) = here;
   }
   return true;
 }
@@ -209,22 +249,14 @@ static bool planSignature(ShardSpmd *spmd, ShardOpPlan *plan) {
     const ShardSharding *there =
         callee ? spmd->own[callee->arguments[index]]
                : spmd->results[spmd->rules->values[port->value].function][index];
-    if (there->nAtoms != spmd->rules->values[port->value].nAtoms) {
-      shardEmitError(rule->op, "operand %d is cut otherwise than the %s it meets", index,
-                     callee ? "argument" : "result");
+    if (!(plan->operands[i] = acrossPort(spmd, rule, port, false, there)))
       return false;
-    }
-    plan->operands[i] = shardShardingCopy(spmd->arena, there);
   }
-  for (int32_t r = 0; r < rule->nResults; ++r) {
-    const ShardSharding *there = spmd->results[rule->callee][rule->results[r].operandIndex];
-    if (there->nAtoms != spmd->rules->values[rule->results[r].value].nAtoms) {
-      shardEmitError(rule->op, "result %d is cut otherwise than the callee's",
-                     rule->results[r].operandIndex);
+  for (int32_t r = 0; r < rule->nResults; ++r)
+    if (!(plan->results[r] =
+              acrossPort(spmd, rule, &rule->results[r], true,
+                         spmd->results[rule->callee][rule->results[r].operandIndex])))
       return false;
-    }
-    plan->results[r] = shardShardingCopy(spmd->arena, there);
-  }
   return true;
 }
 
@@ -263,15 +295,7 @@ ShardOpPlan *shardOpPlanCreate(ShardSpmd *spmd, const ShardOpRule *rule,
       if (wanted[r]->partial[a])
         partial[a] = wanted[r]->partial[a];
   }
-  for (int32_t i = 0; i < rule->nOperands; ++i) {
-    const ShardPort *port = &rule->operands[i];
-    const ShardSharding *own = spmd->own[port->value];
-    for (int32_t k = 0; k < own->nAtoms; ++k) {
-      int32_t factor = port->factors ? port->factors[k] : -1;
-      if (factor >= 0 && shardFactorIsCombined(&rule->factors[factor]))
-        splitFactor(spmd, plan, factor, &own->atoms[k], partial);
-    }
-  }
+  splitCombined(spmd, plan, partial);
   chooseWhereSplit(spmd, plan);
   for (int32_t i = 0; i < rule->nOperands; ++i)
     plan->operands[i] = placePort(spmd, plan, &rule->operands[i]);

@@ -144,3 +144,31 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %2 = arith.addf %0, %1 {spmd.sharding = [[[]]], spmd.stage = 1 : i64} : tensor<4xf32>
   return %2 : tensor<4xf32>
 }
+
+// -----
+
+// Four times three steps in the function are none of three times four outside; whole is right.
+shard.grid @mesh(shape = 2) {spmd.axes = ["tp"]}
+func.func private @turn(%a: tensor<12xf32> {spmd.sharding = [["tp"]]}) -> tensor<3x4xf32> {
+  %0 = tensor.expand_shape %a [[0, 1]] output_shape [3, 4] : tensor<12xf32> into tensor<3x4xf32>
+  return %0 : tensor<3x4xf32>
+}
+func.func @main(%x: tensor<4x3xf32>) -> tensor<3x4xf32> {
+  %0 = tensor.collapse_shape %x [[0, 1]] : tensor<4x3xf32> into tensor<12xf32>
+  // expected-error @below {{operand 0 is cut in other pieces in the function called; expected it whole there}}
+  %1 = func.call @turn(%0) : (tensor<12xf32>) -> tensor<3x4xf32>
+  return %1 : tensor<3x4xf32>
+}
+
+// -----
+
+shard.grid @mesh(shape = 2) {spmd.axes = ["tp"]}
+func.func private @turn(%a: tensor<12xf32>) -> tensor<3x4xf32> {
+  %0 = tensor.expand_shape %a [[0, 1]] output_shape [3, 4] : tensor<12xf32> into tensor<3x4xf32>
+  return %0 : tensor<3x4xf32>
+}
+func.func @main(%x: tensor<4x3xf32>) -> tensor<3x4xf32> {
+  %0 = tensor.collapse_shape %x [[0, 1]] : tensor<4x3xf32> into tensor<12xf32>
+  %1 = func.call @turn(%0) : (tensor<12xf32>) -> tensor<3x4xf32>
+  return %1 : tensor<3x4xf32>
+}
