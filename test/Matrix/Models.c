@@ -45,6 +45,7 @@ const Model models[] = {
      .sumsPerLayer = 2,
      .rawLinalg = true},
     {.name = "gpt2",
+     .fused = true,
      .batch = 2,
      .sequence = 32,
      .hidden = 96,
@@ -166,6 +167,7 @@ bool modelParse(const char *text, Model *out) {
   }
   if (parallel) // attention and MLP read the same state, and their sum is reduced once
     out->sumsPerLayer = 1;
+  out->fused = gpt && out->keyValueHeads == out->heads;
   out->unevenFused = gpt && out->keyValueHeads != out->heads;
   return out->heads > 0 && out->keyValueHeads > 0 && out->headSize > 0 && out->hidden > 0 &&
          out->mlp > 0 && out->layers > 0 && out->batch > 0 && out->sequence > 0 &&
@@ -206,19 +208,51 @@ static double stored(int64_t size, int64_t parts) {
   return (double)(ceilDivide(size, parts) * parts) / (double)size;
 }
 
-/// The same of heads: blocks of them, or key/value heads over some of the ranks and the queries of
-/// each over the others.
-static FlopsRange storedHeads(const Model *m, int64_t parts) {
-  FlopsRange out = {stored(m->heads, parts), 1e300};
-  int64_t group = m->heads / m->keyValueHeads;
-  for (int64_t a = 1; a <= parts; ++a)
-    if (parts % a == 0) {
-      double now = stored(m->keyValueHeads, a) * stored(group, parts / a);
-      out.most = now < out.most ? now : out.most;
+/// Over how many ranks key/value heads, the query heads of each and the values of a head are split.
+typedef struct HeadParts {
+  int64_t keyValue, group, size;
+} HeadParts;
+
+/// The split of a layer's attention that gives the most loaded rank least to multiply. Fewer heads
+/// than ranks: the ranks that share a head each make a part of its values (no scores are spared,
+/// but the products with values, and those of v and o, are).
+static HeadParts headParts(const Model *m, int64_t ranks) {
+  HeadParts best = {0};
+  double least = 0;
+  bool bestDivides = false;
+  int64_t groupSize = m->heads / m->keyValueHeads;
+  for (int64_t keyValue = ranks; keyValue >= 1; --keyValue)
+    for (int64_t group = ranks / keyValue; group >= 1; --group) {
+      int64_t size = ranks / (keyValue * group);
+      if (keyValue * group * size != ranks || (m->fused && size > 1))
+        continue;
+      double keys = (double)ceilDivide(m->keyValueHeads, keyValue);
+      double queries = keys * (double)ceilDivide(groupSize, group);
+      double whole = (double)m->headSize, part = (double)ceilDivide(m->headSize, size);
+      double width = (double)m->hidden, steps = (double)(m->sequence > 0 ? m->sequence : 1);
+      double flops = width * (queries * whole + keys * whole + keys * part) + // q, k, v
+                     steps * queries * (whole + part) + width * queries * part;
+      // Between equals what divides is taken.
+      bool divides =
+          m->keyValueHeads > 1 ? m->keyValueHeads % keyValue == 0 : groupSize % group == 0;
+      if (best.size && (flops > least || (flops == least && (bestDivides || !divides))))
+        continue;
+      least = flops, bestDivides = divides;
+      best = (HeadParts){keyValue, group, size};
     }
-  if (out.most < out.least)
-    out.most = out.least;
-  return out;
+  return best;
+}
+
+/// What the ranks of `headParts` store of queries or scores, and of what is made of values.
+static double storedQueries(const Model *m, int64_t ranks) {
+  HeadParts parts = headParts(m, ranks);
+  return stored(m->keyValueHeads, parts.keyValue) *
+         stored(m->heads / m->keyValueHeads, parts.group) * (double)parts.size;
+}
+
+static double storedValues(const Model *m, int64_t ranks) {
+  HeadParts parts = headParts(m, ranks);
+  return storedQueries(m, ranks) / (double)parts.size * stored(m->headSize, parts.size);
 }
 
 static FlopsRange scale(FlopsRange range, double by) {
@@ -231,7 +265,8 @@ FlopsRange modelRowsFlops(const Model *m, Degrees d) {
 }
 
 FlopsRange modelAttentionFlops(const Model *m, Degrees d) {
-  return scale(storedHeads(m, d.tp), modelRowsFlops(m, d).least);
+  double stored = (storedQueries(m, d.tp) + storedValues(m, d.tp)) / 2; // two products, as large
+  return scale((FlopsRange){stored, stored}, modelRowsFlops(m, d).least);
 }
 
 static bool splitsVocabulary(const Model *m) { return m->vocabulary > 0; } // evenly or not
@@ -354,6 +389,11 @@ static WeightKind weightKind(const char *name) {
   return WEIGHT_WHOLE;
 }
 
+/// Of keys and values: the latter.
+static bool isValueProjection(const char *name) {
+  return contains(name, "v_proj") || contains(name, "self.value");
+}
+
 bool weightFeedsAttention(const char *name) {
   return weightKind(name) == WEIGHT_KEYVALUE || contains(name, "q_proj") ||
          contains(name, "self.query") || contains(name, "c_attn");
@@ -387,14 +427,17 @@ FlopsRange modelWeightFlops(const Model *m, Degrees d, const char *name) {
   switch (weightKind(name)) {
   case WEIGHT_COLUMNS:
   case WEIGHT_ROWS:
-    out = storedHeads(m, d.tp);
+    features = weightKind(name) == WEIGHT_ROWS ? storedValues(m, d.tp) : storedQueries(m, d.tp);
+    out = (FlopsRange){features, features};
     if (!contains(name, "attn") && !contains(name, "attention")) {
       features = stored(m->mlp, d.tp);
       out = (FlopsRange){features, features};
     }
     break;
   case WEIGHT_KEYVALUE:
-    out = m->heads == m->keyValueHeads ? storedHeads(m, d.tp) : even;
+    features = isValueProjection(name) ? storedValues(m, d.tp) : storedQueries(m, d.tp);
+    if (m->heads == m->keyValueHeads)
+      out = (FlopsRange){features, features};
     break;
   case WEIGHT_VOCABULARY:
     features = stored(m->vocabulary, d.tp);
@@ -408,22 +451,23 @@ FlopsRange modelWeightFlops(const Model *m, Degrees d, const char *name) {
 
 void modelWeightParts(const Model *m, Degrees d, const char *weightName, int64_t *least,
                       int64_t *most) {
+  HeadParts heads = headParts(m, d.tp);
   *least = *most = 1;
   switch (weightKind(weightName)) {
   case WEIGHT_COLUMNS:
   case WEIGHT_ROWS:
     *least = *most = contains(weightName, ".experts.") ? d.tp * d.ep : d.tp;
+    if (weightFeedsAttention(weightName))
+      *least = *most = heads.keyValue * heads.group;
+    if (contains(weightName, "c_attn")) // with the values
+      *most = d.tp;
     // One weight for queries and for fewer keys and values is cut in parts, of which the latter
     // are split as keys and values alone would be.
     if (m->unevenFused && contains(weightName, "c_attn") && m->keyValueHeads % d.tp != 0)
       *least = d.tp % m->keyValueHeads == 0 ? m->keyValueHeads : 1;
     break;
   case WEIGHT_KEYVALUE:
-    *least = *most = m->keyValueHeads < d.tp ? m->keyValueHeads : d.tp;
-    if (m->heads == m->keyValueHeads)
-      *least = *most = d.tp;
-    else if (m->keyValueHeads % d.tp != 0 && d.tp % m->keyValueHeads != 0)
-      *least = 1, *most = d.tp;
+    *least = *most = isValueProjection(weightName) ? heads.keyValue * heads.size : heads.keyValue;
     break;
   case WEIGHT_VOCABULARY:
     *least = *most = splitsVocabulary(m) ? d.tp : 1;

@@ -21,11 +21,12 @@ typedef struct Model {
   bool hiddenResult;    // the result is [batch, sequence, hidden]; also [batch, hidden]
   int64_t classes;      // the result is [batch, classes]
   int64_t sumsPerLayer; // residual sums that split blocks feed
-  bool mixesRows;   // capacity routing: an op mixes tokens; under dp and sp bytes are only printed
-  bool embedded;    // embedded.linalg.mlir is there
-  bool rawLinalg;   // raw.linalg.generic.mlir is there
-  bool rawTosa;     // raw.tosa.mlir is there
-  int64_t experts;  // 0: no experts
+  bool mixesRows;  // capacity routing: an op mixes tokens; under dp and sp bytes are only printed
+  bool embedded;   // embedded.linalg.mlir is there
+  bool rawLinalg;  // raw.linalg.generic.mlir is there
+  bool rawTosa;    // raw.tosa.mlir is there
+  int64_t experts; // 0: no experts
+  bool fused; // one weight for queries, keys and values, of as many heads: one layout for the three
   bool unevenFused; // one weight for queries, keys and values with fewer keys than queries: no view
                     // cuts it evenly, so that every rank may hold it whole
 } Model;

@@ -5,7 +5,7 @@
 // is smaller than the degree is split over a part of it and the next minor dimension takes the rest
 // (grouped heads: key/value heads over tp.0, the query heads of a group over tp.1, keys and values
 // replicated there). What does not divide is split unevenly, so that the most loaded rank has
-// least.
+// least; fewer heads than ranks share out the values of a head.
 //===----------------------------------------------------------------------===//
 
 #include "Model.h"
@@ -142,6 +142,7 @@ typedef struct Evaluation {
   int64_t splitBytes;      // of weights, that a rank need not hold: what the plan is for
   int64_t flops;           // of the contractions of the most loaded rank
   int64_t sentBytes;       // by one rank
+  int32_t repeating;       // products of activations split over a part of the axis only
   uint8_t *gathered;       // [entry arguments] weights that would have to be gathered
 } Evaluation;
 
@@ -303,11 +304,10 @@ static bool evaluatePlan(Search *s, const ShardTensorPlan *plan, Evaluation *out
     if (check.entryReductions > out->entryReductions)
       out->entryReductions = check.entryReductions;
   }
-  // A product of activations (scores) is split by every sub-axis or by none: else its flops repeat.
+  // Scores, say, are then repeated on the ranks of the other sub-axes.
   for (int32_t f = 0; f < rules->nFunctions; ++f)
     for (int32_t o = 0; o < rules->functions[f].nOps; ++o)
-      if (splits[f][o].total && splits[f][o].total != plan->nSubAxes)
-        check.legal = false;
+      out->repeating += splits[f][o].total && splits[f][o].total != plan->nSubAxes;
   out->flops = localFlops(rules, model->entry, split);
   return check.legal;
 }
@@ -527,17 +527,33 @@ static int32_t minorClass(const Search *s, const ShardValueInfo *value, int32_t 
   return free && !s->model->hidden[minor] ? minor : -1;
 }
 
-/// `plan` with the class split over the first `part` ranks and `minor` (if any) over the rest; null
-/// if the sub-axes cannot be cut there.
-static ShardTensorPlan *splitOver(const Search *s, int32_t klass, int64_t part, int32_t minor) {
+/// Neighbouring atoms of a weight's dimension, major first, and the ranks that split each: together
+/// the whole degree.
+enum { CHAIN_LINKS = 3 };
+typedef struct Chain {
+  int32_t n;
+  int32_t classes[CHAIN_LINKS];
+  int64_t parts[CHAIN_LINKS];
+} Chain;
+
+/// `plan` with the classes of the chain split over sub-axes, major first; null if these cannot be
+/// cut there.
+static ShardTensorPlan *splitOver(const Search *s, const Chain *chain) {
   ShardTensorPlan *trial = copyPlan(s, s->plan);
-  int32_t boundary = trial->nSubAxes;
-  if (part != s->degree && !cutAt(s, trial, part, &boundary))
-    return NULL;
-  trial->begin[klass] = 0, trial->end[klass] = (int8_t)boundary;
-  if (minor >= 0)
-    trial->begin[minor] = (int8_t)boundary, trial->end[minor] = (int8_t)trial->nSubAxes;
+  int32_t begin = 0, end;
+  int64_t ranks = 1;
+  for (int32_t i = 0; i < chain->n; ++i, begin = end) {
+    ranks *= chain->parts[i];
+    end = trial->nSubAxes;
+    if (ranks != s->degree && !cutAt(s, trial, ranks, &end))
+      return NULL;
+    trial->begin[chain->classes[i]] = (int8_t)begin, trial->end[chain->classes[i]] = (int8_t)end;
+  }
   return trial;
+}
+
+static ShardTensorPlan *splitWhole(const Search *s, int32_t klass) {
+  return splitOver(s, &(Chain){1, {klass}, {s->degree}});
 }
 
 /// What one rank holds of the weights, padding included.
@@ -562,50 +578,83 @@ static int64_t localWeightBytes(const Search *s, const ShardTensorPlan *plan) {
   return total;
 }
 
+typedef struct UnevenSearch {
+  Search *s;
+  int32_t klass;
+  bool uneven; // chains whose first part does not divide
+  Chain tried[64];
+  int32_t nTried;
+  ShardTensorPlan *best;
+  Evaluation value;
+  int64_t bytes; // of weights that one rank holds
+} UnevenSearch;
+
+static bool chainEqual(const Chain *a, const Chain *b) {
+  bool equal = a->n == b->n;
+  for (int32_t i = 0; i < a->n && equal; ++i)
+    equal = a->classes[i] == b->classes[i] && a->parts[i] == b->parts[i];
+  return equal;
+}
+
+static void tryChain(UnevenSearch *u, const Evaluation *now, const Chain *chain) {
+  for (int32_t t = 0; t < u->nTried; ++t)
+    if (chainEqual(&u->tried[t], chain))
+      return;
+  if (u->nTried == (int32_t)(sizeof(u->tried) / sizeof(u->tried[0])))
+    return;
+  u->tried[u->nTried++] = *chain;
+  ShardTensorPlan *trial = splitOver(u->s, chain);
+  Evaluation next;
+  if (!trial || !tryPlan(u->s, trial, u->klass, &next) || next.splitBytes <= now->splitBytes)
+    return;
+  int64_t bytes = localWeightBytes(u->s, trial);
+  if (u->best &&
+      (next.flops > u->value.flops || (next.flops == u->value.flops && bytes >= u->bytes)))
+    return;
+  u->best = trial, u->value = next, u->bytes = bytes;
+}
+
+/// Tries every chain that begins at the atom, and ends there or at one of the minor atoms.
+static void tryChains(UnevenSearch *u, const Evaluation *now, const ShardValueInfo *value,
+                      int32_t atom, Chain chain, int64_t ranks) {
+  int32_t link = chain.n++, klass = value->atoms[atom].klass;
+  chain.classes[link] = klass;
+  int32_t minor = chain.n < CHAIN_LINKS ? minorClass(u->s, value, atom, klass) : -1;
+  for (int64_t part = ranks; part >= 1; --part) {
+    if (ranks % part)
+      continue;
+    if (link == 0 && (u->s->model->rules->classSizes[klass] % part != 0) != u->uneven)
+      continue;
+    chain.parts[link] = part;
+    if (part == ranks)
+      tryChain(u, now, &chain);
+    else if (minor >= 0 && (link == 0 || part > 1))
+      tryChains(u, now, value, atom + 1, chain, ranks / part);
+  }
+}
+
 /// A class that does not divide, split unevenly: alone over the whole degree, or over a part of it
-/// with the next minor atom of some weight over the rest (key/value heads and the query heads of
-/// each). The flops of the most loaded rank decide, then its weights, then a part that divides.
+/// with the next minor atoms of some weight over the rest (key/value heads, the query heads of
+/// each, the values of a head). The flops of the most loaded rank decide, then its weights, then a
+/// part that divides. So ranks may repeat scores: fewer than if each did whole heads or none.
 static bool takeUnevenly(Search *s, int32_t klass, Evaluation *now) {
   const ShardModel *model = s->model;
   const ShardFunctionInfo *info = &model->rules->functions[model->entry];
-  int64_t size = model->rules->classSizes[klass];
-  ShardTensorPlan *best = NULL;
-  Evaluation bestValue = {0};
-  int64_t bestBytes = 0;
-  for (int32_t uneven = 0; uneven < 2; ++uneven)
-    for (int64_t part = s->degree; part >= 1; --part) {
-      if (s->degree % part || (size % part != 0) != uneven)
+  UnevenSearch u = {.s = s, .klass = klass};
+  for (int32_t uneven = 0; uneven < 2; ++uneven) {
+    u.uneven = uneven;
+    for (int32_t a = 0; a < info->nArguments; ++a) {
+      if (info->arguments[a] < 0 || strcmp(model->roles[a], "weight") != 0)
         continue;
-      int32_t tried[8], nTried = 0;
-      for (int32_t a = 0; a < info->nArguments; ++a) {
-        if (info->arguments[a] < 0 || strcmp(model->roles[a], "weight") != 0)
-          continue;
-        const ShardValueInfo *value = &model->rules->values[info->arguments[a]];
-        for (int32_t k = 0; k < value->nAtoms; ++k) {
-          if (value->atoms[k].klass != klass)
-            continue;
-          int32_t minor = part == s->degree ? -1 : minorClass(s, value, k, klass);
-          bool known = part != s->degree && minor < 0;
-          for (int32_t t = 0; t < nTried; ++t)
-            known |= tried[t] == minor;
-          if (known || nTried == 8)
-            continue;
-          tried[nTried++] = minor;
-          ShardTensorPlan *trial = splitOver(s, klass, part, minor);
-          Evaluation next;
-          if (!trial || !tryPlan(s, trial, klass, &next) || next.splitBytes <= now->splitBytes)
-            continue;
-          int64_t bytes = localWeightBytes(s, trial);
-          if (best && (next.flops > bestValue.flops ||
-                       (next.flops == bestValue.flops && bytes >= bestBytes)))
-            continue;
-          best = trial, bestValue = next, bestBytes = bytes;
-        }
-      }
+      const ShardValueInfo *value = &model->rules->values[info->arguments[a]];
+      for (int32_t k = 0; k < value->nAtoms; ++k)
+        if (value->atoms[k].klass == klass)
+          tryChains(&u, now, value, k, (Chain){0}, s->degree);
     }
-  if (!best)
+  }
+  if (!u.best)
     return false;
-  s->plan = best, *now = bestValue;
+  s->plan = u.best, *now = u.value;
   s->plan->uneven = true;
   return true;
 }
@@ -626,9 +675,10 @@ static bool takeWithMinor(Search *s, int32_t klass, Evaluation *now) {
       int32_t minor = minorClass(s, value, k, klass);
       if (minor < 0 || model->rules->classSizes[minor] % (s->degree / size))
         continue;
-      ShardTensorPlan *trial = splitOver(s, klass, size, minor);
+      ShardTensorPlan *trial = splitOver(s, &(Chain){2, {klass, minor}, {size, s->degree / size}});
       Evaluation next;
-      if (trial && tryPlan(s, trial, klass, &next) && next.splitBytes > now->splitBytes) {
+      if (trial && tryPlan(s, trial, klass, &next) && next.splitBytes > now->splitBytes &&
+          next.repeating <= now->repeating) {
         s->plan = trial, *now = next;
         return true;
       }
@@ -639,9 +689,10 @@ static bool takeWithMinor(Search *s, int32_t klass, Evaluation *now) {
 
 /// A class over the whole degree. A vocabulary adds no sum of the hidden state that is not there.
 static bool takeWhole(Search *s, int32_t klass, bool vocabulary, Evaluation *now) {
-  ShardTensorPlan *trial = splitOver(s, klass, s->degree, -1);
+  ShardTensorPlan *trial = splitWhole(s, klass);
   Evaluation next;
-  if (!tryPlan(s, trial, klass, &next) || next.splitBytes <= now->splitBytes)
+  if (!tryPlan(s, trial, klass, &next) || next.splitBytes <= now->splitBytes ||
+      next.repeating > now->repeating)
     return false;
   if (vocabulary && next.entryReductions > (now->entryReductions > 1 ? now->entryReductions : 1))
     return false;
@@ -727,7 +778,7 @@ ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardA
     }
   for (int32_t i = 0; i < n && model->hiddenValue < 0; ++i) {
     Evaluation alone;
-    ShardTensorPlan *trial = splitOver(&s, candidates[i].klass, degree, -1);
+    ShardTensorPlan *trial = splitWhole(&s, candidates[i].klass);
     candidates[i].sent =
         tryPlan(&s, trial, candidates[i].klass, &alone) ? alone.sentBytes : INT64_MAX;
   }
