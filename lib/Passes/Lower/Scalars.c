@@ -1,7 +1,7 @@
 //===- Scalars.c - Assertions and elementary functions -------------*- C -*-===//
-// exp, tanh and erf of f32 become polynomials in arith, since LLVM does not vectorise libm calls
-// (facts/lowering.md, 1.2); f16 and bf16 go through f32; powers by a constant integer become
-// products. cf.assert becomes a call of the runtime that does not return.
+// exp, tanh and erf of f32 become polynomials in arith, since LLVM does not vectorise libm calls;
+// f16 and bf16 go through f32; powers by a constant integer become products. cf.assert becomes a
+// call of the runtime that does not return.
 //   exp    Cody and Waite reduction by ln 2 in two steps, degree 6; below 2 ulp.
 //   tanh   rational in x^2 of degrees 13 and 6 (Eigen's); erf likewise of 13 and 8.
 //===----------------------------------------------------------------------===//
