@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define SHARD_PROGRAM_ABI_VERSION 2u
+#define SHARD_PROGRAM_ABI_VERSION 3u
 
 /// How a value is cut. It is seen in the shape `view` ([nViewDims], product = its element count);
 /// view dimension i is split over the mesh axes axes[axisStart[i] .. axisStart[i+1]), major first.
@@ -24,6 +24,23 @@ typedef struct ShardProgramSharding {
   const int32_t *axisStart; // [nViewDims + 1]
   const int32_t *axes;      // indices into the mesh's axes
 } ShardProgramSharding;
+
+/// A dynamic dimension of an argument of the model, in argument order. It is stored at `most`;
+/// dims[k] of a run is its extent, and what is stored beyond that is padding, which may hold
+/// anything.
+typedef struct ShardProgramDim {
+  int32_t argument, dimension; // of the original function
+  int64_t least, most;
+} ShardProgramDim;
+
+/// A part of a dimension whose extent may vary: `size` steps are stored, of which the first
+/// extent[0] + sum(extent[1 + k] * dims[k]) are valid. The digits of a dimension stand major first,
+/// and their sizes multiply to it; an element is valid where each of its digits is.
+typedef struct ShardProgramDigit {
+  int32_t dimension;
+  int64_t size;
+  const int64_t *extent; // [1 + nDims]
+} ShardProgramDigit;
 
 /// An argument or a result of the original function, and its part on each device. An argument of
 /// which several parts are cut apart from each other (a fused weight) has an entry for each: the
@@ -42,6 +59,8 @@ typedef struct ShardProgramValue {
   int32_t constant; // 1: a constant of the program; without `data` its values were elided
   int32_t windowDim;
   int64_t windowBegin, windowSize; // size 0: no window, the whole value
+  int32_t nDigits;
+  const ShardProgramDigit *digits; // of all dimensions, in order; none: the shape is static
 } ShardProgramValue;
 
 /// A collective or send of the program, for messages.
@@ -56,11 +75,13 @@ typedef struct ShardProgramStage {
   int32_t nArguments, nResults;
   const int32_t *arguments; // [nArguments] indices into ShardProgram.arguments
   const int32_t *results;   // [nResults] indices into ShardProgram.results
-  /// Bytes of workspace that `run` needs. `dims` NULL: the model has no dynamic extent.
+  /// Bytes of workspace that `run` needs. `dims` [nDims]: the extents of a run, NULL if there are
+  /// none.
   size_t (*workspaceBytes)(const int64_t *dims);
   /// Runs the stage on this rank. args, results: dense row-major local buffers, 64-byte aligned,
   /// owned by the caller; so is `workspace`. Returns a ShardRtStatus. Every rank calls it once a
-  /// step.
+  /// step. Extents that are out of bounds, or not equal where the program needs it, are an invalid
+  /// argument.
   int (*run)(ShardRtContext *context, const int64_t *dims, void *const *args, void *const *results,
              void *workspace);
 } ShardProgramStage;
@@ -76,6 +97,9 @@ typedef struct ShardProgram {
   const ShardProgramValue *results;
   const ShardProgramStage *stages; // stage k runs on the ranks whose pp coordinate is k
   const ShardProgramSite *sites;
+  int32_t nDims, nEqual;
+  const ShardProgramDim *dims; // [nDims]
+  const int64_t *equal;        // [nEqual][1 + nDims]: numbers and factors of extents that sum to 0
 } ShardProgram;
 
 typedef const ShardProgram *(*ShardProgramGetter)(void);

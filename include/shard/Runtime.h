@@ -392,6 +392,14 @@ SHARD_EXPORTED void shardRtCallExchangeReceive(ShardRtContext *context, int32_t 
 SHARD_EXPORTED void shardRtAssertFailed(ShardRtContext *context, const char *message,
                                         const char *location);
 
+/// The extents of a run, against what the program takes: stops the world with
+/// SHARD_RT_INVALID_ARGUMENT when they do not fit.
+///   dims    [nDims], null only if there are none. table: borrowed.
+///   table   nDims rows of argument, dimension, least and most; then nEqual rows of a number and
+///           nDims factors, of which number + sum(factor * extent) must be 0.
+SHARD_EXPORTED void shardRtCheckExtents(ShardRtContext *context, const int64_t *dims, int32_t nDims,
+                                        int32_t nEqual, const int64_t *table);
+
 #ifdef __cplusplus
 }
 #endif

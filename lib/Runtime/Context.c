@@ -192,3 +192,45 @@ void shardRtAssertFailed(ShardRtContext *context, const char *message, const cha
                       "rank %d: assertion failed: %s%s%s%s", comm->rank, message ? message : "",
                       located ? ", at " : "", located ? location : "", last));
 }
+
+/// "dimension 0 of argument 1 is 3, ", appended where there is room.
+static size_t describeExtent(char *text, size_t size, size_t length, const int64_t *row,
+                             int64_t extent) {
+  int n = snprintf(text + length, size - length,
+                   "%sdimension %" PRId64 " of argument %" PRId64 " is %" PRId64,
+                   length ? ", " : "", row[1], row[0], extent);
+  return n > 0 && (size_t)n < size - length ? length + (size_t)n : length;
+}
+
+void shardRtCheckExtents(ShardRtContext *context, const int64_t *dims, int32_t nDims,
+                         int32_t nEqual, const int64_t *table) {
+  ShardRtComm *comm = context->comm;
+  const char *wrong = dims || !nDims ? NULL : "no extents are given";
+  char text[400] = "";
+  size_t length = 0;
+  for (int32_t k = 0; k < nDims && !wrong; ++k) {
+    const int64_t *row = table + 4 * k;
+    if (dims[k] >= row[2] && dims[k] <= row[3])
+      continue;
+    length = describeExtent(text, sizeof(text), 0, row, dims[k]);
+    snprintf(text + length, sizeof(text) - length, "; expected %" PRId64 " to %" PRId64, row[2],
+             row[3]);
+    wrong = text;
+  }
+  for (int32_t i = 0; i < nEqual && !wrong; ++i) {
+    const int64_t *row = table + 4 * nDims + (int64_t)i * (1 + nDims);
+    int64_t sum = row[0];
+    for (int32_t k = 0; k < nDims; ++k)
+      sum += row[1 + k] * dims[k];
+    for (int32_t k = 0; k < nDims && sum; ++k)
+      if (row[1 + k])
+        length = describeExtent(text, sizeof(text), length, table + 4 * k, dims[k]);
+    if (!sum)
+      continue;
+    snprintf(text + length, sizeof(text) - length, "; expected extents that fit together");
+    wrong = text;
+  }
+  if (wrong)
+    jumpOut(context, shardRtFail(comm->world, comm->rank, SHARD_RT_INVALID_ARGUMENT, "rank %d: %s",
+                                 comm->rank, wrong));
+}

@@ -163,8 +163,7 @@ static MlirOperation parse(Compiler *compiler, const char *path) {
   return mlirModuleGetOperation(module);
 }
 
-void loadPrograms(const Options *options, Compiler *compiler, Compiled *program,
-                  Compiled *original) {
+MlirOperation loadProgram(const Options *options, Compiler *compiler, Compiled *program) {
   program->keepSharded = options->bisect;
   MlirOperation sameFile = {NULL};
   if (isSharedObject(options->program)) {
@@ -201,7 +200,7 @@ void loadPrograms(const Options *options, Compiler *compiler, Compiled *program,
     mlirOperationDestroy(module);
   }
   if (!options->check)
-    return;
+    return sameFile;
   if (!options->original && mlirOperationIsNull(sameFile))
     stop("--check needs the unsharded program, --check=ORIGINAL.mlir");
   const char *path = options->original ? options->original : options->program;
@@ -211,10 +210,23 @@ void loadPrograms(const Options *options, Compiler *compiler, Compiled *program,
     if (stage)
       stop("--check=%s: not the original, it is past %s", path, stage);
   }
-  original->keepImported = options->exact;
-  original->keepSharded = options->bisect;
-  compileModule(compiler, path, sameFile, "tp1", true, original);
-  mlirOperationDestroy(sameFile);
+  return sameFile;
+}
+
+void compileOriginal(Compiler *compiler, MlirOperation source, const char *dims, Compiled *out) {
+  const Options *options = compiler->options;
+  out->keepImported = options->exact;
+  out->keepSharded = options->bisect;
+  char *given = compiler->dims, *all = NULL; // of two for a dimension the last one holds
+  if (asprintf(&all, "%s%s%s", given ? given : "", given && *dims ? "," : "", dims) < 0)
+    stop("out of memory");
+  compiler->dims = *all ? all : NULL;
+  MlirOperation module = mlirOperationClone(source);
+  compileModule(compiler, options->original ? options->original : options->program, module, "tp1",
+                true, out);
+  mlirOperationDestroy(module);
+  compiler->dims = given;
+  free(all);
 }
 
 void compileSharded(Compiler *compiler, const char *path, MlirOperation module, Compiled *out) {

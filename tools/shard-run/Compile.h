@@ -41,10 +41,11 @@ typedef struct Compiler {
 void compilerCreate(const Options *options, Compiler *out);
 void compilerRelease(Compiler *compiler);
 
-/// The program and, for --check, the original. Stops with a message when one cannot be compiled.
-/// Release with compiledRelease.
-void loadPrograms(const Options *options, Compiler *compiler, Compiled *program,
-                  Compiled *original);
+/// The program. Returns the module of the original for --check, to be destroyed; null without.
+/// Stops with a message when something cannot be read or compiled. Release with compiledRelease.
+MlirOperation loadProgram(const Options *options, Compiler *compiler, Compiled *program);
+/// The original on one device, its dynamic dimensions set to `dims`, "0:0=8,1:0=8" or "".
+void compileOriginal(Compiler *compiler, MlirOperation source, const char *dims, Compiled *out);
 /// Takes a module as it was kept (Compiled.sharded) into memory; it can only be destroyed then.
 /// `path` is for messages.
 void compileSharded(Compiler *compiler, const char *path, MlirOperation module, Compiled *out);

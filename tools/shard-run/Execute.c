@@ -207,7 +207,8 @@ static double tolerance(const Reference *reference, ShardRtElement element) {
 
 typedef struct Compare {
   ShardRtElement element;
-  const void *reference; // whole; null: only magnitudes
+  const void *reference;      // whole; null: only magnitudes
+  const unsigned char *valid; // by element of the whole; null: all
   const char *local;
   ResultCheck *check;
   int64_t rank;
@@ -262,10 +263,13 @@ static void compareRun(void *user, size_t globalBegin, size_t localBegin, size_t
                 (const char *)compare->reference + globalBegin * bytes, count * bytes))
       return;
     for (size_t i = 0; i < count; ++i)
-      compareElement(compare, globalBegin + i, localBegin + i);
+      if (!compare->valid || compare->valid[globalBegin + i])
+        compareElement(compare, globalBegin + i, localBegin + i);
     return;
   }
   for (size_t i = 0; i < count; ++i) {
+    if (compare->valid && !compare->valid[globalBegin + i])
+      continue;
     double magnitude = fabs(elementRead(compare->element, compare->local, localBegin + i));
     if (!isfinite(magnitude))
       compare->check->notFinite = true;
@@ -276,6 +280,7 @@ static void compareRun(void *user, size_t globalBegin, size_t localBegin, size_t
 
 typedef struct ReplicaCompare {
   const char *mine, *owners;
+  const unsigned char *valid; // as above
   size_t elementBytes, differing, first;
 } ReplicaCompare;
 
@@ -286,11 +291,16 @@ static void compareReplicaRun(void *user, size_t globalBegin, size_t localBegin,
               count * bytes))
     return;
   for (size_t i = 0; i < count; ++i)
-    if (memcmp(compare->mine + (localBegin + i) * bytes, compare->owners + (localBegin + i) * bytes,
+    if ((!compare->valid || compare->valid[globalBegin + i]) &&
+        memcmp(compare->mine + (localBegin + i) * bytes, compare->owners + (localBegin + i) * bytes,
                bytes)) {
       if (!compare->differing++)
         compare->first = globalBegin + i;
     }
+}
+
+static const unsigned char *validOf(const Run *run, const ShardProgramValue *value) {
+  return run->options->valid ? run->options->valid[value->index] : NULL;
 }
 
 static void compareResults(Run *run, int64_t rankNumber, int32_t iteration) {
@@ -305,6 +315,7 @@ static void compareResults(Run *run, int64_t rankNumber, int32_t iteration) {
       continue;
     Compare compare = {.element = value->element,
                        .local = rank->resultData[held->slot],
+                       .valid = validOf(run, value),
                        .check = &rank->checks[i],
                        .rank = rankNumber,
                        .iteration = iteration};
@@ -325,8 +336,12 @@ static void compareResults(Run *run, int64_t rankNumber, int32_t iteration) {
       continue;
     }
     const Rank *owner = &run->ranks[held->owner];
-    ReplicaCompare compare = {rank->resultData[held->slot], owner->resultData[owner->held[i].slot],
-                              bytes, 0, 0};
+    ReplicaCompare compare = {rank->resultData[held->slot],
+                              owner->resultData[owner->held[i].slot],
+                              validOf(run, value),
+                              bytes,
+                              0,
+                              0};
     placementVisit(&held->placement, compareReplicaRun, &compare);
     if (compare.differing && !rank->replicaFault[i]) {
       char text[768], place[256];
@@ -406,7 +421,7 @@ static bool createBuffers(Run *run, int64_t rankNumber) {
       return false;
     rank->resultData[i] = rank->results[i].data;
   }
-  return bufferCreate(run, stage->workspaceBytes(NULL), &rank->workspace);
+  return bufferCreate(run, stage->workspaceBytes(run->options->dims), &rank->workspace);
 }
 
 static int runIterations(Run *run, ShardRtContext *context, int64_t rankNumber) {
@@ -426,8 +441,8 @@ static int runIterations(Run *run, ShardRtContext *context, int64_t rankNumber) 
     if ((status = (int)shardRtBarrier(comm, everyone, -1)) != SHARD_RT_OK)
       return status;
     double begin = now();
-    status = shardRtInvoke(context, stage->run, NULL, rank->argumentData, rank->resultData,
-                           rank->workspace.data);
+    status = shardRtInvoke(context, stage->run, run->options->dims, rank->argumentData,
+                           rank->resultData, rank->workspace.data);
     if (status != SHARD_RT_OK)
       return status;
     if ((status = (int)shardRtBarrier(comm, everyone, -1)) != SHARD_RT_OK)

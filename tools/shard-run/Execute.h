@@ -59,8 +59,11 @@ typedef struct ExecuteOptions {
   int32_t iterations; // at least 1
   size_t nReferences;
   const Reference *references;
-  bool keepResults; // of the first iteration, put together
-  bool isolated;    // ranks are forked processes, else threads
+  bool keepResults;                  // of the first iteration, put together
+  bool isolated;                     // ranks are forked processes, else threads
+  const int64_t *dims;               // of the program; null: it has none
+  const unsigned char *const *valid; // [nOriginalResults] which stored elements of a result count,
+                                     // a byte each, null: all; or null: all of all
   /// May change what a rank holds of an argument before it runs, for tests of the tests. Null:
   /// nobody.
   void (*disturb)(void *userData, const ShardProgramValue *value, int64_t rank,

@@ -21,7 +21,7 @@ typedef enum OptionKind {
   OPTION_RATIO,    // number from 0
   OPTION_FLAG,     // no value
   OPTION_OPTIONAL, // flag, with or without a text
-  OPTION_LIST      // text, may be repeated
+  OPTION_LIST      // text, may be repeated; its count stands behind it
 } OptionKind;
 
 typedef struct OptionRow {
@@ -36,6 +36,8 @@ typedef struct OptionRow {
 static const OptionRow optionTable[] = {
     {"ranks", "N", OPTION_RANKS, FIELD(ranks), 0, "ranks, to be checked against the mesh", "Run"},
     {"iterations", "N", OPTION_COUNT, FIELD(iterations), 0, "runs in a row (1)", NULL},
+    {"sizes", "ARG:D=N,N", OPTION_LIST, FIELD(sizes), 0,
+     "extents of a dimension with a bound, one run each (the bound); repeatable", NULL},
     {"isolate", NULL, OPTION_FLAG, FIELD(isolate), 0, "ranks are processes instead of threads",
      NULL},
     {"json", "FILE", OPTION_TEXT, FIELD(json), 0, "write the figures as JSON", NULL},
@@ -64,7 +66,8 @@ static const OptionRow optionTable[] = {
      NULL},
     {"rules", "FILE", OPTION_TEXT, FIELD(rules), 0, "dimension rules of ops of your own", NULL},
     {"results", "whole|split", OPTION_TEXT, FIELD(results), 0, "layout of results (whole)", NULL},
-    {"dim", "ARG:D=N", OPTION_LIST, FIELD(dims), 0, "set a dynamic dimension; repeatable", NULL},
+    {"dim", "ARG:D=N", OPTION_LIST, FIELD(dims), 0,
+     "set a dynamic dimension, or ..MAX: open up to a bound; repeatable", NULL},
     {"function", "NAME", OPTION_TEXT, FIELD(function), 0, "entry (the one public function)", NULL},
     {"args", "FILE", OPTION_TEXT, FIELD(args), 0, "names and roles (args.json of --data)", NULL},
     {"mcpu", "CPU", OPTION_TEXT, FIELD(mcpu), 0, "code for this CPU (host)", NULL},
@@ -151,10 +154,13 @@ static void setOption(Options *out, const OptionRow *row, const char *value) {
   case OPTION_FLAG:
     *(bool *)field = true;
     return;
-  case OPTION_LIST:
-    out->dims = memoryGrow(out->dims, (out->nDims + 1) * sizeof *out->dims);
-    out->dims[out->nDims++] = value;
+  case OPTION_LIST: {
+    const char ***list = (const char ***)field;
+    size_t *count = (size_t *)(field + sizeof *list);
+    *list = memoryGrow(*list, (*count + 1) * sizeof **list);
+    (*list)[(*count)++] = value;
     return;
+  }
   }
 }
 

@@ -15,8 +15,10 @@ typedef struct Options {
   bool check;
   const char *original; // of --check=, else null
   const char *autoShard, *annotations, *rules, *results, *function, *args, *mcpu;
-  const char **dims; // [nDims] ARG:D=N
+  const char **dims; // [nDims] ARG:D=N, ARG:D=..MAX
   size_t nDims;
+  const char **sizes; // [nSizes] ARG:D=N,N,...
+  size_t nSizes;
   int32_t iterations;
   double rtol; // below 0: by type
   bool integers, exact, quiet, bisect, isolate;

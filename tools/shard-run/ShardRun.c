@@ -8,6 +8,7 @@
 #include "Execute.h"
 #include "Memory.h"
 #include "Report.h"
+#include "Sizes.h"
 #include "Values.h"
 
 #include "../common/Safetensors.h"
@@ -149,61 +150,85 @@ static bool *demandExact(const Compiled *original, ValueOptions *values, bool qu
   return exact;
 }
 
-int main(int argc, char **argv) {
-  Options options;
-  optionsParse(argc, argv, &options);
-  if (options.results && strcmp(options.results, "whole") && strcmp(options.results, "split"))
-    stop("--results=%s: expected whole or split", options.results);
-  struct stat status;
-  if (options.data && stat(options.data, &status) != 0)
-    stop("there is no data folder or .safetensors file '%s'", options.data);
-  if (options.save && !shardSafetensorsNamed(options.save) &&
-      (stat(options.save, &status) != 0 || !S_ISDIR(status.st_mode)))
-    stop("there is no folder '%s' to save results in", options.save);
+/// What all runs of a program share.
+typedef struct Session {
+  const Options *options;
+  Compiler *compiler;
+  Compiled *compiled;
+  MlirOperation source; // of the original; null without --check
+} Session;
 
-  Compiler compiler;
-  compilerCreate(&options, &compiler);
-  Compiled compiled = {0}, original = {0};
-  loadPrograms(&options, &compiler, &compiled, &original);
-  const ShardProgram *program = compiled.program;
-  int64_t nRanks = meshRankCount(program);
-  if (options.ranks && options.ranks != nRanks)
-    stop("--ranks=%" PRId64 ", but the program's mesh has %" PRId64 " rank%s", options.ranks,
-         nRanks,
-         nRanks > 1                                 ? "s"
-         : compiled.unsharded && !options.autoShard ? "; --auto-shard=LIST shards it"
-                                                    : "");
-  if (original.program) {
-    const char *path = options.original ? options.original : options.program;
-    compareSignature("argument", program->arguments, program->nArguments,
-                     original.program->arguments, original.program->nArguments, path);
-    compareSignature("result", program->results, program->nResults, original.program->results,
-                     original.program->nResults, path);
-    checkMemory(original.program, true, "the unsharded program");
+static void checkOriginal(const Session *session, const ShardProgram *program,
+                          const Compiled *original) {
+  const Options *options = session->options;
+  const char *path = options->original ? options->original : options->program;
+  compareSignature("argument", program->arguments, program->nArguments,
+                   original->program->arguments, original->program->nArguments, path);
+  compareSignature("result", program->results, program->nResults, original->program->results,
+                   original->program->nResults, path);
+  checkMemory(original->program, true, "the unsharded program");
+}
+
+static void sayValues(const Options *options, const ValueSet *values) {
+  if (options->quiet)
+    return;
+  if (values->random)
+    printf("values: %sdrawn from seed %" PRIu64 "\n", values->fromFiles ? "files, the rest " : "",
+           options->seed);
+  else if (values->fromFiles)
+    printf("values: %s\n", options->data);
+}
+
+/// A reference whose values are in the true shapes of `dims`, in storage: [nResults] new arrays.
+static const void **padReference(const ShardProgram *program, const int64_t *dims, size_t nResults,
+                                 const void *const *values) {
+  const void **padded = memoryZeroed(nResults * sizeof *padded);
+  for (int32_t i = 0; i < program->nResults; ++i) {
+    const ShardProgramValue *value = &program->results[i];
+    if (values[value->index])
+      padded[value->index] = sizesPad(program, value, dims, values[value->index]);
   }
-  checkMemory(program, options.save != NULL, "the program");
-  if (options.bisect)
-    bisectCheck(&compiled, &options);
+  return padded;
+}
+
+static void freeAll(size_t n, const void *const *values) {
+  for (size_t i = 0; i < n; ++i)
+    free((void *)values[i]);
+  free((void *)values);
+}
+
+/// One run of the program, with extents `dims` or null, and its comparisons. Whether they held.
+static bool runOnce(const Session *session, const int64_t *dims, bool first) {
+  const Options *options = session->options;
+  const ShardProgram *stored = session->compiled->program;
+  ShardProgram *sized = dims ? sizesApply(stored, dims) : NULL;
+  const ShardProgram *program = sized ? sized : stored; // in true shapes
+  Compiled original = {0};
+  if (dims && !options->quiet) {
+    char *text = sizesFormat(stored, dims);
+    printf("%ssizes: %s\n", first ? "" : "\n", text);
+    free(text);
+  }
+  if (!mlirOperationIsNull(session->source)) {
+    char *text = sizesFormat(stored, dims);
+    compileOriginal(session->compiler, session->source, text, &original);
+    free(text);
+    checkOriginal(session, program, &original);
+  }
 
   // What the original says about its arguments holds for every layout of it.
-  const Compiled *describes = original.program ? &original : &compiled;
-  ValueOptions valueOptions = {.dataPath = options.data,
-                               .seeded = options.seeded,
-                               .seed = options.seed,
-                               .wholeNumbers = options.integers ? 2 : 0,
+  const Compiled *describes = original.program ? &original : session->compiled;
+  ValueOptions valueOptions = {.dataPath = options->data,
+                               .seeded = options->seeded,
+                               .seed = options->seed,
+                               .wholeNumbers = options->integers ? 2 : 0,
                                .distributions = describes->distributions,
                                .nDistributions = describes->nDistributions,
                                .describing = describes->program};
-  bool *exact = options.exact ? demandExact(&original, &valueOptions, options.quiet) : NULL;
+  bool *exact = options->exact ? demandExact(&original, &valueOptions, options->quiet) : NULL;
   ValueSet values;
   valuesCreate(program, &valueOptions, &values);
-  if (!options.quiet) {
-    if (values.random)
-      printf("values: %sdrawn from seed %" PRIu64 "\n", values.fromFiles ? "files, the rest " : "",
-             options.seed);
-    else if (values.fromFiles)
-      printf("values: %s\n", options.data);
-  }
+  sayValues(options, &values);
 
   size_t nResults = resultLimit(program), nReferences = 0;
   Reference references[2];
@@ -218,28 +243,39 @@ int main(int argc, char **argv) {
         (Reference){.what = "the unsharded program",
                     .nResults = originalRun.nResults,
                     .values = (const void *const *)originalRun.results,
-                    .tolerance = options.integers && options.rtol < 0 ? 0 : options.rtol,
+                    .tolerance = options->integers && options->rtol < 0 ? 0 : options->rtol,
                     .own = true,
                     .exact = exact};
   }
   ShardNpyArray *expected = NULL;
   ShardSafetensors *expectedSet = NULL;
   const void **expectedValues = memoryZeroed(nResults * sizeof *expectedValues);
-  if (options.expect) {
-    expected = readExpected(&options, program, expectedValues, &expectedSet);
+  if (options->expect) {
+    expected = readExpected(options, program, expectedValues, &expectedSet);
     references[nReferences++] = (Reference){.what = "the stored results",
                                             .nResults = nResults,
                                             .values = expectedValues,
-                                            .tolerance = options.rtol};
+                                            .tolerance = options->rtol};
+  }
+  const void **valid = NULL, **padded[2] = {NULL, NULL};
+  if (dims) {
+    sizesPadValues(stored, dims, &values);
+    valid = memoryZeroed(nResults * sizeof *valid);
+    for (int32_t i = 0; i < stored->nResults; ++i)
+      valid[stored->results[i].index] = sizesFindValid(stored, &stored->results[i], dims);
+    for (size_t i = 0; i < nReferences; ++i)
+      references[i].values = padded[i] = padReference(stored, dims, nResults, references[i].values);
   }
 
-  ExecuteOptions execute = {.iterations = options.iterations,
+  ExecuteOptions execute = {.iterations = options->iterations,
                             .nReferences = nReferences,
                             .references = references,
-                            .keepResults = options.save != NULL,
-                            .isolated = options.isolate};
+                            .keepResults = options->save != NULL,
+                            .isolated = options->isolate,
+                            .dims = dims,
+                            .valid = (const unsigned char *const *)valid};
   Execution execution;
-  executeProgram(program, &values, &execute, &execution);
+  executeProgram(stored, &values, &execute, &execution);
   for (size_t i = 0; i < originalRun.nFaults; ++i) {
     execution.faults =
         memoryGrow(execution.faults, (execution.nFaults + 1) * sizeof *execution.faults);
@@ -247,13 +283,19 @@ int main(int argc, char **argv) {
                  originalRun.faults[i]) < 0)
       stop("out of memory");
   }
-  if (options.json)
-    reportJson(program, &execution, options.json);
-  if (options.save)
-    reportSave(program, &execution, options.save);
-  bool held = reportText(program, &execution, options.quiet);
-  if (!held && options.bisect)
-    bisectProgram(&compiler, &compiled, &original, &valueOptions);
+  for (int32_t i = 0; dims && options->save && i < stored->nResults; ++i) {
+    void **kept = &execution.results[stored->results[i].index];
+    void *whole = sizesStrip(stored, &stored->results[i], dims, *kept);
+    free(*kept);
+    *kept = whole;
+  }
+  if (options->json)
+    reportJson(program, &execution, options->json);
+  if (options->save)
+    reportSave(program, &execution, options->save);
+  bool held = reportText(program, &execution, options->quiet);
+  if (!held && options->bisect)
+    bisectProgram(session->compiler, session->compiled, &original, &valueOptions);
 
   executionRelease(&execution);
   executionRelease(&originalRun);
@@ -262,11 +304,70 @@ int main(int argc, char **argv) {
   free(expected);
   shardSafetensorsDestroy(expectedSet);
   free(expectedValues);
+  for (size_t i = 0; i < 2; ++i)
+    if (padded[i])
+      freeAll(nResults, padded[i]);
+  if (valid)
+    freeAll(nResults, valid);
   valuesRelease(&values);
   free(exact);
-  compiledRelease(&compiled);
   compiledRelease(&original);
+  free(sized);
+  return held;
+}
+
+/// Options that have one place for the figures or results of one run.
+static void checkSizes(const Options *options, const ShardProgram *program, const Sizes *sizes) {
+  const char *single = options->json   ? "json"
+                       : options->save ? "save"
+                       : options->data ? "data"
+                                       : NULL;
+  if (sizes->nRuns > 1 && single)
+    stop("--%s is for one size; --sizes asks for %" PRId32, single, sizes->nRuns);
+  if (program->nDims && options->bisect)
+    stop("--bisect is for programs of fixed extents, --dim=ARG:D=N");
+}
+
+int main(int argc, char **argv) {
+  Options options;
+  optionsParse(argc, argv, &options);
+  if (options.results && strcmp(options.results, "whole") && strcmp(options.results, "split"))
+    stop("--results=%s: expected whole or split", options.results);
+  struct stat status;
+  if (options.data && stat(options.data, &status) != 0)
+    stop("there is no data folder or .safetensors file '%s'", options.data);
+  if (options.save && !shardSafetensorsNamed(options.save) &&
+      (stat(options.save, &status) != 0 || !S_ISDIR(status.st_mode)))
+    stop("there is no folder '%s' to save results in", options.save);
+
+  Compiler compiler;
+  compilerCreate(&options, &compiler);
+  Compiled compiled = {0};
+  Session session = {.options = &options, .compiler = &compiler, .compiled = &compiled};
+  session.source = loadProgram(&options, &compiler, &compiled);
+  const ShardProgram *program = compiled.program;
+  int64_t nRanks = meshRankCount(program);
+  if (options.ranks && options.ranks != nRanks)
+    stop("--ranks=%" PRId64 ", but the program's mesh has %" PRId64 " rank%s", options.ranks,
+         nRanks,
+         nRanks > 1                                 ? "s"
+         : compiled.unsharded && !options.autoShard ? "; --auto-shard=LIST shards it"
+                                                    : "");
+  checkMemory(program, options.save != NULL, "the program");
+  Sizes sizes = sizesCreate(program, &options);
+  checkSizes(&options, program, &sizes);
+  if (options.bisect)
+    bisectCheck(&compiled, &options);
+  bool held = true;
+  for (int32_t run = 0; run < sizes.nRuns; ++run)
+    held &= runOnce(&session, sizes.dims ? sizes.dims + run * program->nDims : NULL, run == 0);
+
+  free(sizes.dims);
+  if (!mlirOperationIsNull(session.source))
+    mlirOperationDestroy(session.source);
+  compiledRelease(&compiled);
   compilerRelease(&compiler);
   free(options.dims);
+  free(options.sizes);
   return held ? 0 : 1;
 }

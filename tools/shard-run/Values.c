@@ -76,6 +76,15 @@ void valuesFill(const ValueSource *source, ShardRtElement element, const Placeme
     placementVisit(placement, fillRun, &fill);
 }
 
+void valuesDraw(const ValueSource *source, ShardRtElement element, size_t count, void *out) {
+  if (source->data) {
+    memcpy(out, source->data, count * elementBytes(element));
+    return;
+  }
+  for (size_t i = 0; i < count; ++i)
+    elementWrite(element, out, i, draw(source, i));
+}
+
 void valuesFormatType(const ShardProgramValue *value, char *text, size_t textSize) {
   modelDataFormatShape(text, textSize, value->rank, value->globalShape,
                        elementName(value->element));
@@ -191,8 +200,10 @@ void valuesCreate(const ShardProgram *program, const ValueOptions *options, Valu
 }
 
 void valuesRelease(ValueSet *values) {
-  for (size_t i = 0; i < values->count; ++i)
+  for (size_t i = 0; i < values->count; ++i) {
     shardNpyRelease(&values->sources[i].file);
+    free(values->sources[i].padded);
+  }
   free(values->sources);
   modelDataClose(values->stored);
   *values = (ValueSet){0};

@@ -16,6 +16,7 @@ typedef struct ValueSource {
   uint64_t key;      // of the generator: seed and argument
   int64_t rowLength; // last dimension
   int32_t whole;     // whole numbers only, up to this one; 0: any
+  void *padded;      // data, when it is in storage with padding of dynamic dimensions
 } ValueSource;
 
 typedef struct ValueSet {
@@ -46,6 +47,9 @@ void valuesRelease(ValueSet *values);
 /// that what reads it shows.
 void valuesFill(const ValueSource *source, ShardRtElement element, const Placement *placement,
                 void *local);
+
+/// Writes all `count` elements of an argument to `out`.
+void valuesDraw(const ValueSource *source, ShardRtElement element, size_t count, void *out);
 
 /// Text such as "2x37xi64" in `text`.
 void valuesFormatType(const ShardProgramValue *value, char *text, size_t textSize);

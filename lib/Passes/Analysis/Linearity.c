@@ -4,8 +4,11 @@
 
 #include "RulesInternal.h"
 
+#include "../Core/Insert.h"
+
 #include "mlir-c/BuiltinAttributes.h"
 
+#include <math.h>
 #include <string.h>
 
 static const struct {
@@ -335,4 +338,66 @@ uint32_t shardOpLinearSet(const ShardOpRule *rule, uint32_t partialOperands) {
         best = rule->linear[i], bestCount = count;
     }
   return best;
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+// The argument of the body that a value is, seen through casts, which map zero to zero; -1: none.
+static intptr_t argumentOf(MlirBlock body, MlirValue value) {
+  static const char *const casts[] = {"arith.extf",   "arith.truncf", "arith.extsi", "arith.extui",
+                                      "arith.trunci", "arith.sitofp", "arith.uitofp"};
+  while (mlirValueIsAOpResult(value)) {
+    MlirOperation op = mlirOpResultGetOwner(value);
+    bool cast = false;
+    for (size_t i = 0; i < sizeof(casts) / sizeof(casts[0]); ++i)
+      cast |= shardOpIs(op, casts[i]);
+    if (!cast)
+      return -1;
+    value = mlirOperationGetOperand(op, 0);
+  }
+  return mlirBlockEqual(mlirBlockArgumentGetOwner(value), body)
+             ? mlirBlockArgumentGetArgNumber(value)
+             : -1;
+}
+
+bool shardBodyIsProductSum(MlirBlock body) {
+  MlirOperation yield = mlirBlockGetTerminator(body);
+  if (mlirBlockGetNumArguments(body) != 3 || mlirOperationIsNull(yield) ||
+      mlirOperationGetNumOperands(yield) != 1)
+    return false;
+  MlirOperation sum = definingOp(mlirOperationGetOperand(yield, 0));
+  if (mlirOperationIsNull(sum) || !(shardOpIs(sum, "arith.addf") || shardOpIs(sum, "arith.addi")))
+    return false;
+  for (intptr_t i = 0; i < 2; ++i) {
+    if (!mlirValueEqual(mlirOperationGetOperand(sum, i), mlirBlockGetArgument(body, 2)))
+      continue;
+    MlirOperation product = definingOp(mlirOperationGetOperand(sum, 1 - i));
+    while (!mlirOperationIsNull(product) && shardOpIs(product, "arith.extf"))
+      product = definingOp(mlirOperationGetOperand(product, 0));
+    if (mlirOperationIsNull(product) ||
+        !(shardOpIs(product, "arith.mulf") || shardOpIs(product, "arith.muli")))
+      return false;
+    intptr_t left = argumentOf(body, mlirOperationGetOperand(product, 0));
+    intptr_t right = argumentOf(body, mlirOperationGetOperand(product, 1));
+    return (left == 0 && right == 1) || (left == 1 && right == 0);
+  }
+  return false;
+}
+
+MlirAttribute shardCombinerIdentity(ShardCombiner combiner, MlirType element) {
+  if (mlirTypeIsAFloat(element))
+    return shardAttrNumber(element, combiner == SHARD_COMBINER_PRODUCT ? 1
+                                    : combiner == SHARD_COMBINER_MAX   ? -INFINITY
+                                    : combiner == SHARD_COMBINER_MIN   ? INFINITY
+                                                                       : 0);
+  unsigned width = mlirTypeIsAIndex(element) ? 64 : mlirIntegerTypeGetWidth(element);
+  int64_t least = width >= 64 ? INT64_MIN : -((int64_t)1 << (width - 1));
+  int64_t value = combiner == SHARD_COMBINER_PRODUCT ? 1
+                  : combiner == SHARD_COMBINER_MAX   ? least
+                  : combiner == SHARD_COMBINER_MIN   ? -(least + 1)
+                  : combiner == SHARD_COMBINER_AND   ? -1
+                                                     : 0;
+  return mlirIntegerAttrGet(element, value);
 }

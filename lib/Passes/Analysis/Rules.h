@@ -173,6 +173,11 @@ typedef struct ShardRules {
 /// Analyses every function with a body. Fails, with one diagnostic, on recursion or dynamic
 /// shapes.
 ShardRules *shardRulesCreate(MlirOperation module, ShardArena *arena);
+/// Whether the body of a linalg op is out + in0 * in1, up to order and casts.
+bool shardBodyIsProductSum(MlirBlock body);
+/// What a combiner leaves any other number as, of an element type. Not of an i1, but for PRODUCT,
+/// AND and OR.
+MlirAttribute shardCombinerIdentity(ShardCombiner combiner, MlirType element);
 /// How the body of a linalg op folds result `result`; NONE when it does not, or not in one step.
 ShardCombiner shardBodyGetCombiner(MlirOperation op, intptr_t result);
 /// Steps of an scf.for whose bounds are constants; 1 when they are not, and of any other op.

@@ -2,7 +2,7 @@
 // Constants that are data, not numbers of the program, become arguments of the entry; every
 // argument gets its index, name and role.
 //===----------------------------------------------------------------------===//
-#include "ImportParts.h"
+#include "Bounded.h"
 
 #include "../../../tools/common/ArgsJson.h"
 #include "../Core/Constants.h"
@@ -191,7 +191,8 @@ static MlirAttribute argumentAttributes(const ShardImport *import, MlirAttribute
 
 MlirLogicalResult shardImportArguments(const ShardImport *import, const char *argsPath) {
   MlirBlock body = shardFuncGetBody(import->entry);
-  intptr_t nModel = mlirBlockGetNumArguments(body);
+  intptr_t nExtents = import->bounded ? import->bounded->nDims : 0;
+  intptr_t nModel = mlirBlockGetNumArguments(body) - nExtents;
   ArgumentFacts *facts = SHARD_ARENA_ARRAY(import->arena, ArgumentFacts, nModel + 1);
   if (mlirLogicalResultIsFailure(readAttributes(import, nModel, facts)) ||
       (argsPath[0] && mlirLogicalResultIsFailure(readArgsJson(import, argsPath, nModel, facts))))
@@ -209,12 +210,14 @@ MlirLogicalResult shardImportArguments(const ShardImport *import, const char *ar
 
   intptr_t nConstants;
   MlirAttribute *values = shardHoistConstants(import, NULL, NULL, &nConstants);
+  shardBoundedFinish(import); // extents stand behind constants, which have the same numbers without
   const char **taken = SHARD_ARENA_ARRAY(import->arena, const char *, nModel + 1);
   for (intptr_t i = 0; i < nModel; ++i)
     taken[i] = facts[i].name;
   const char **names = shardNameConstants(import, nModel, taken, nConstants, values);
   MlirAttribute old = shardOpGetAttribute(import->entry, "arg_attrs"), none = {NULL};
-  MlirAttribute *entries = SHARD_ARENA_ARRAY(import->arena, MlirAttribute, nModel + nConstants + 1);
+  intptr_t nAll = nModel + nConstants + nExtents;
+  MlirAttribute *entries = SHARD_ARENA_ARRAY(import->arena, MlirAttribute, nAll + 1);
   for (intptr_t i = 0; i < nModel; ++i)
     entries[i] = argumentAttributes(
         import, mlirAttributeIsNull(old) ? none : mlirArrayAttrGetElement(old, i), i, &facts[i],
@@ -227,8 +230,13 @@ MlirLogicalResult shardImportArguments(const ShardImport *import, const char *ar
     entries[nModel + i] =
         argumentAttributes(import, none, nModel + i, &constant, values[i], absent);
   }
-  if (nModel + nConstants > 0)
+  for (intptr_t k = 0; k < nExtents; ++k) {
+    ArgumentFacts extent = {"", "extent"};
+    entries[nModel + nConstants + k] =
+        argumentAttributes(import, none, nModel + nConstants + k, &extent, none, false);
+  }
+  if (nAll > 0)
     shardOpSetAttribute(import->entry, "arg_attrs",
-                        mlirArrayAttrGet(import->context, nModel + nConstants, entries));
+                        mlirArrayAttrGet(import->context, nAll, entries));
   return mlirLogicalResultSuccess();
 }

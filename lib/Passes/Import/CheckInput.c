@@ -205,9 +205,9 @@ static MlirLogicalResult checkArguments(const ShardImport *import, MlirOperation
                              : mlirStringRefCreate("", 0);
     return shardEmitError(func,
                           "dimension %td of argument %td%s%.*s%s is dynamic; give its extent with "
-                          "--dim=%td:%td=N",
+                          "--dim=%td:%td=N, or a bound with --dim=%td:%td=..MAX",
                           d, i, text.length ? " ('" : "", (int)text.length, text.data,
-                          text.length ? "')" : "", i, d);
+                          text.length ? "')" : "", i, d, i, d);
   }
   return mlirLogicalResultSuccess();
 }

@@ -90,9 +90,7 @@ static Hoisted *constantsToArguments(Hoister *hoister, MlirOperation func, intpt
   *outCount = n;
   return list;
 }
-
-/// A list of argument attributes must stay as long as the arguments.
-static void padArgumentAttributes(const ShardImport *import, MlirOperation func) {
+void shardImportPadArgumentAttributes(const ShardImport *import, MlirOperation func) {
   MlirAttribute list = shardOpGetAttribute(func, "arg_attrs");
   intptr_t n = mlirBlockGetNumArguments(shardFuncGetBody(func));
   if (mlirAttributeIsNull(list) || mlirArrayAttrGetNumElements(list) == n)
@@ -148,13 +146,13 @@ MlirAttribute *shardHoistConstants(const ShardImport *import,
     sites.list = constantsToArguments(&hoister, func, &sites.n);
     if (sites.n == 0)
       continue;
-    padArgumentAttributes(import, func);
+    shardImportPadArgumentAttributes(import, func);
     shardFuncUpdateType(func);
     for (intptr_t k = 0; k < import->nFunctions; ++k)
       shardWalk(import->functions[k], "func.call", extendCall, &sites);
   }
   const Hoisted *list = constantsToArguments(&hoister, import->entry, outCount);
-  padArgumentAttributes(import, import->entry);
+  shardImportPadArgumentAttributes(import, import->entry);
   shardFuncUpdateType(import->entry);
   MlirAttribute *values = SHARD_ARENA_ARRAY(import->arena, MlirAttribute, *outCount + 1);
   for (intptr_t i = 0; i < *outCount; ++i)

@@ -20,6 +20,7 @@ typedef struct ShardImport {
   MlirOperation *functions;
   MlirOperation *calleesFirst; // the same, each before its callers
   struct ShardOwnRules *ownRules;
+  struct ShardBounded *bounded; // null: no dynamic dimension is left open
 } ShardImport;
 
 /// CheckInput.c: refuses ops, types and shapes that the compiler does not take, with one error.
@@ -35,8 +36,9 @@ MlirLogicalResult shardImportReadRules(ShardImport *import, const char *path);
 bool shardImportHasRule(const ShardImport *import, MlirStringRef name);
 MlirLogicalResult shardImportApplyRules(const ShardImport *import);
 
-/// SetDims.c: "ARG:D=N,..." gives extents to dynamic dimensions of the entry's arguments.
-MlirLogicalResult shardImportSetDims(const ShardImport *import, const char *dims);
+/// SetDims.c: "ARG:D=N,..." gives extents to dynamic dimensions of the entry's arguments, and
+/// "ARG:D=..MAX" bounds (Bounded.h).
+MlirLogicalResult shardImportSetDims(ShardImport *import, const char *dims);
 
 /// RefineShapes.c: static result types from static arguments; not for TOSA ops.
 MlirLogicalResult shardImportRefineShapes(const ShardImport *import);
@@ -116,6 +118,8 @@ void shardImportInferRoles(const ShardImport *import, intptr_t nArguments, bool 
 MlirAttribute *shardHoistConstants(const ShardImport *import,
                                    bool (*wanted)(void *user, MlirOperation op), void *user,
                                    intptr_t *outCount);
+/// A list of argument attributes becomes as long as the arguments.
+void shardImportPadArgumentAttributes(const ShardImport *import, MlirOperation func);
 /// Names for them: the key of a resource, or constant_N; unlike the names that are taken.
 const char **shardNameConstants(const ShardImport *import, intptr_t nTaken,
                                 const char *const *taken, intptr_t n, const MlirAttribute *values);

@@ -3,6 +3,7 @@
 // constants is folded, and each op's result type follows from its operands. Upstream has this only
 // spread over canonicalization patterns, which leave casts between ops that no pattern moves.
 //===----------------------------------------------------------------------===//
+#include "Bounded.h"
 #include "Evaluate.h"
 #include "ImportParts.h"
 
@@ -15,6 +16,8 @@ typedef struct Refiner {
   ShardArena *arena;
   ShardEvaluator *evaluator;
   ShardPointerMap *done; // functions that are refined
+  ShardBounded *bounded; // null: every extent is given
+  MlirOperation current; // the op that is refined, or what stands in its place; null: nothing
 } Refiner;
 
 static MlirLogicalResult refineBlock(Refiner *refiner, MlirBlock block);
@@ -37,23 +40,33 @@ static MlirType resultType(MlirOperation op) {
   return mlirValueGetType(mlirOperationGetResult(op, 0));
 }
 
-static void replaceBy(MlirOperation op, MlirValue value) {
+static void replaceBy(Refiner *refiner, MlirOperation op, MlirValue value) {
   mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), value);
   mlirOperationDestroy(op);
+  refiner->current = (MlirOperation){NULL};
+}
+
+/// A size: a number, or the bound of an extent.
+static bool knownSize(Refiner *refiner, MlirValue value, int64_t *out) {
+  ShardExtent extent;
+  if (!refiner->bounded || !shardBoundedScalar(refiner->bounded, value, &extent))
+    return shardEvaluateScalar(refiner->evaluator, value, out);
+  *out = shardExtentBound(&extent);
+  return true;
 }
 
 static int64_t constantOr(Refiner *refiner, MlirValue value, int64_t other) {
   int64_t constant;
-  return shardEvaluateScalar(refiner->evaluator, value, &constant) ? constant : other;
+  return knownSize(refiner, value, &constant) ? constant : other;
 }
 
-static void replaceByConstant(MlirOperation op, int64_t value) {
+static void replaceByConstant(Refiner *refiner, MlirOperation op, int64_t value) {
   MlirType type = resultType(op);
   ShardNamedAttribute attribute = {"value", mlirIntegerAttrGet(type, value)};
   MlirOperation constant =
       shardOpCreate((MlirBlock){NULL}, op, mlirOperationGetLocation(op), "arith.constant", 1, &type,
                     0, NULL, 1, &attribute, 0, NULL);
-  replaceBy(op, mlirOperationGetResult(constant, 0));
+  replaceBy(refiner, op, mlirOperationGetResult(constant, 0));
 }
 
 //===----------------------------------------------------------------------===//
@@ -83,7 +96,7 @@ static MixedList readMixed(Refiner *refiner, MlirOperation op, const char *name,
       continue;
     mixed.operands[i] = mlirOperationGetOperand(op, (*next)++);
     int64_t constant;
-    if (shardEvaluateScalar(refiner->evaluator, mixed.operands[i], &constant)) {
+    if (knownSize(refiner, mixed.operands[i], &constant)) {
       mixed.values[i] = constant;
       mixed.known[i] = true;
     }
@@ -143,7 +156,8 @@ static void rebuildMixed(Refiner *refiner, MlirOperation op, MlirType type, intp
                                       shardArenaCopyString(refiner->arena, name.data, name.length),
                                       1, &type, nOperands, operands, nAttributes, attributes,
                                       nRegions, nRegions ? &region : NULL);
-  replaceBy(op, mlirOperationGetResult(fresh, 0));
+  replaceBy(refiner, op, mlirOperationGetResult(fresh, 0));
+  refiner->current = fresh;
 }
 
 /// tensor.empty, tensor.splat, tensor.generate: an operand for each dynamic dimension of the
@@ -294,7 +308,7 @@ static void refineCast(Refiner *refiner, MlirOperation op) {
     shape[d] = dimOf(from, d) >= 0 ? dimOf(from, d) : dimOf(to, d);
   MlirType refined = withShape(refiner, to, rank, shape);
   if (mlirTypeEqual(refined, from))
-    replaceBy(op, source);
+    replaceBy(refiner, op, source);
   else
     mlirValueSetType(mlirOperationGetResult(op, 0), refined);
 }
@@ -374,7 +388,7 @@ static bool startsWith(MlirStringRef name, const char *prefix) {
   return name.length > n && memcmp(name.data, prefix, n) == 0;
 }
 
-static MlirLogicalResult refineOp(Refiner *refiner, MlirOperation op) {
+static MlirLogicalResult refineStatic(Refiner *refiner, MlirOperation op) {
   MlirStringRef name = shardOpGetName(op);
   intptr_t nResults = mlirOperationGetNumResults(op), nOperands = mlirOperationGetNumOperands(op);
   int64_t value;
@@ -384,14 +398,18 @@ static MlirLogicalResult refineOp(Refiner *refiner, MlirOperation op) {
     return nResults > 0 || mlirOperationGetNumRegions(op) > 0 ? refineRegions(refiner, op)
                                                               : mlirLogicalResultSuccess();
   if (shardStringIs(name, "cf.assert")) {
-    int64_t holds = constantOr(refiner, mlirOperationGetOperand(op, 0), -1);
+    int64_t holds;
+    if (!shardEvaluateScalar(refiner->evaluator, mlirOperationGetOperand(op, 0), &holds))
+      holds = -1;
     if (holds == 0) {
       MlirStringRef text = mlirStringAttrGetValue(shardOpGetAttribute(op, "msg"));
       return shardEmitError(op, "with the extents given, this assert fails: %.*s", (int)text.length,
                             text.data);
     }
-    if (holds == 1)
+    if (holds == 1) {
       mlirOperationDestroy(op);
+      refiner->current = (MlirOperation){NULL};
+    }
     return mlirLogicalResultSuccess();
   }
   if (nResults == 0)
@@ -406,7 +424,7 @@ static MlirLogicalResult refineOp(Refiner *refiner, MlirOperation op) {
     MlirType type = mlirValueGetType(mlirOperationGetOperand(op, 0));
     int64_t dim = constantOr(refiner, mlirOperationGetOperand(op, 1), -1);
     if (isTensor(type) && dim >= 0 && dim < mlirShapedTypeGetRank(type) && dimOf(type, dim) >= 0)
-      replaceByConstant(op, dimOf(type, dim));
+      replaceByConstant(refiner, op, dimOf(type, dim));
   } else if (shardStringIs(name, "tensor.empty")) {
     refineSized(refiner, op, 0);
   } else if (shardStringIs(name, "tensor.splat")) {
@@ -432,9 +450,25 @@ static MlirLogicalResult refineOp(Refiner *refiner, MlirOperation op) {
       refineElementwise(refiner, op);
     else if (!shardStringIs(name, "arith.constant") &&
              shardEvaluateScalar(refiner->evaluator, mlirOperationGetResult(op, 0), &value))
-      replaceByConstant(op, value);
+      replaceByConstant(refiner, op, value);
   }
   return mlirLogicalResultSuccess();
+}
+
+static MlirLogicalResult refineOp(Refiner *refiner, MlirOperation op) {
+  if (!refiner->bounded)
+    return refineStatic(refiner, op);
+  ShardBoundedOp described;
+  if (mlirLogicalResultIsFailure(shardBoundedDescribe(refiner->bounded, &op, &described)))
+    return mlirLogicalResultFailure();
+  refiner->current = op;
+  if (mlirOperationIsNull(op))
+    return mlirLogicalResultSuccess();
+  if (mlirLogicalResultIsFailure(refineStatic(refiner, op)))
+    return mlirLogicalResultFailure();
+  return mlirOperationIsNull(refiner->current)
+             ? mlirLogicalResultSuccess()
+             : shardBoundedSettle(refiner->bounded, refiner->current, &described);
 }
 
 static MlirLogicalResult refineBlock(Refiner *refiner, MlirBlock block) {
@@ -447,9 +481,16 @@ static MlirLogicalResult refineBlock(Refiner *refiner, MlirBlock block) {
 }
 
 MlirLogicalResult shardImportRefineShapes(const ShardImport *import) {
-  Refiner refiner = {import, import->arena, shardEvaluatorCreate(import->arena),
-                     shardPointerMapCreate(import->arena, (size_t)import->nFunctions)};
+  Refiner refiner = {.import = import,
+                     .arena = import->arena,
+                     .evaluator = shardEvaluatorCreate(import->arena),
+                     .done = shardPointerMapCreate(import->arena, (size_t)import->nFunctions),
+                     .bounded = import->bounded};
   MlirLogicalResult result = refineFunction(&refiner, import->entry);
+  for (intptr_t f = 0; f < import->nFunctions && import->bounded; ++f)
+    shardBoundedSink(import->bounded, import->functions[f]);
+  if (import->bounded)
+    shardBoundedSetResults(import->bounded);
   shardEvaluatorDestroy(refiner.evaluator);
   return result;
 }

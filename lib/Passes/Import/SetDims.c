@@ -1,5 +1,5 @@
 //===- SetDims.c - Extents for dynamic dimensions -----------------*- C -*-===//
-#include "ImportParts.h"
+#include "Bounded.h"
 
 #include "mlir-c/BuiltinTypes.h"
 #include "mlir-c/Dialect/Tosa.h"
@@ -36,46 +36,105 @@ static bool parseNumber(const char *text, size_t length, int64_t *out) {
   return length > 0;
 }
 
-static MlirLogicalResult setOne(const ShardImport *import, int64_t **shapes, const char *text,
+/// What is asked for the dynamic dimensions of the entry's arguments.
+typedef struct DimRequests {
+  int64_t **shapes;        // [arguments] static shape, null: as it is
+  ShardBoundedDim *bounds; // [nBounds] those that stay open
+  size_t nBounds, capacity;
+} DimRequests;
+
+/// N, or LEAST..MOST, of which LEAST may be left out.
+static bool parseExtent(const char *text, size_t length, int64_t *least, int64_t *most) {
+  const char *dots = NULL;
+  for (size_t i = 0; i + 1 < length && !dots; ++i)
+    if (text[i] == '.' && text[i + 1] == '.')
+      dots = text + i;
+  *least = 1;
+  if (!dots)
+    return parseNumber(text, length, most) && parseNumber(text, length, least);
+  return (dots == text || parseNumber(text, (size_t)(dots - text), least)) &&
+         parseNumber(dots + 2, (size_t)(text + length - dots - 2), most);
+}
+
+static MlirLogicalResult setArgument(const ShardImport *import, DimRequests *requests,
+                                     intptr_t argument, int64_t dim, int64_t least, int64_t most) {
+  MlirType type = mlirValueGetType(mlirBlockGetArgument(shardFuncGetBody(import->entry), argument));
+  MlirLocation nowhere = mlirLocationUnknownGet(import->context);
+  if (!mlirShapedTypeIsDynamicDim(type, dim)) {
+    int64_t size = mlirShapedTypeGetDimSize(type, dim);
+    if (least <= size && size <= most)
+      return mlirLogicalResultSuccess();
+    return shardEmitErrorAt(nowhere,
+                            "--dim: dimension %lld of argument %td is %lld and cannot be set to "
+                            "%lld",
+                            (long long)dim, argument, (long long)size, (long long)most);
+  }
+  intptr_t rank = mlirShapedTypeGetRank(type);
+  if (!requests->shapes[argument]) {
+    requests->shapes[argument] = SHARD_ARENA_ARRAY(import->arena, int64_t, rank);
+    for (intptr_t d = 0; d < rank; ++d)
+      requests->shapes[argument][d] = mlirShapedTypeGetDimSize(type, d);
+  }
+  requests->shapes[argument][dim] = most;
+  size_t kept = 0; // the last request holds
+  for (size_t i = 0; i < requests->nBounds; ++i)
+    if (requests->bounds[i].argument != argument || requests->bounds[i].dimension != dim)
+      requests->bounds[kept++] = requests->bounds[i];
+  requests->nBounds = kept;
+  if (least == most)
+    return mlirLogicalResultSuccess();
+  requests->bounds =
+      shardArenaGrow(import->arena, requests->bounds, requests->nBounds, &requests->capacity,
+                     requests->nBounds + 1, sizeof(*requests->bounds));
+  requests->bounds[requests->nBounds++] = (ShardBoundedDim){argument, dim, least, most};
+  return mlirLogicalResultSuccess();
+}
+
+static MlirLogicalResult setOne(const ShardImport *import, DimRequests *requests, const char *text,
                                 size_t length) {
   int shown = (int)length;
+  MlirLocation nowhere = mlirLocationUnknownGet(import->context);
   const char *equals = memchr(text, '=', length), *colon = NULL;
   for (const char *p = text; equals && p < equals; ++p)
     if (*p == ':')
       colon = p;
-  int64_t dim, extent;
+  int64_t dim, least, most;
   if (!colon || !parseNumber(colon + 1, (size_t)(equals - colon - 1), &dim) ||
-      !parseNumber(equals + 1, (size_t)(text + length - equals - 1), &extent))
-    return shardEmitErrorAt(mlirLocationUnknownGet(import->context),
-                            "--dim: '%.*s' is not of the form ARG:D=N", shown, text);
+      !parseExtent(equals + 1, (size_t)(text + length - equals - 1), &least, &most))
+    return shardEmitErrorAt(
+        nowhere, "--dim: '%.*s' is not of the form ARG:D=N, ARG:D=..MAX or ARG:D=MIN..MAX", shown,
+        text);
+  if (least == 0 || most == 0)
+    return shardEmitErrorAt(nowhere, "--dim: '%.*s' sets an extent of 0; at least 1 expected",
+                            shown, text);
+  if (least > most || most > INT32_MAX)
+    return shardEmitErrorAt(nowhere, "--dim: '%.*s' leaves no extent from 1 to %d", shown, text,
+                            INT32_MAX);
   size_t nameLength = (size_t)(colon - text);
+  MlirBlock body = shardFuncGetBody(import->entry);
+  if (nameLength == 1 && text[0] == '*') {
+    bool any = false;
+    for (intptr_t i = 0; i < mlirBlockGetNumArguments(body); ++i) {
+      MlirType type = mlirValueGetType(mlirBlockGetArgument(body, i));
+      bool open = mlirTypeIsARankedTensor(type) && dim < mlirShapedTypeGetRank(type) &&
+                  mlirShapedTypeIsDynamicDim(type, dim);
+      any |= open;
+      if (open && mlirLogicalResultIsFailure(setArgument(import, requests, i, dim, least, most)))
+        return mlirLogicalResultFailure();
+    }
+    return any ? mlirLogicalResultSuccess()
+               : shardEmitErrorAt(nowhere, "--dim: no argument has a dynamic dimension %lld",
+                                  (long long)dim);
+  }
   intptr_t argument = findArgument(import, text, nameLength);
   if (argument < 0)
-    return shardEmitErrorAt(mlirLocationUnknownGet(import->context),
-                            "--dim: the entry has no argument '%.*s'", (int)nameLength, text);
-  MlirType type = mlirValueGetType(mlirBlockGetArgument(shardFuncGetBody(import->entry), argument));
+    return shardEmitErrorAt(nowhere, "--dim: the entry has no argument '%.*s'", (int)nameLength,
+                            text);
+  MlirType type = mlirValueGetType(mlirBlockGetArgument(body, argument));
   if (!mlirTypeIsARankedTensor(type) || dim >= mlirShapedTypeGetRank(type))
-    return shardEmitErrorAt(mlirLocationUnknownGet(import->context),
-                            "--dim: argument %td has no dimension %lld", argument, (long long)dim);
-  if (extent == 0)
-    return shardEmitErrorAt(mlirLocationUnknownGet(import->context),
-                            "--dim: '%.*s' sets an extent of 0; at least 1 expected", shown, text);
-  if (!mlirShapedTypeIsDynamicDim(type, dim)) {
-    if (mlirShapedTypeGetDimSize(type, dim) == extent)
-      return mlirLogicalResultSuccess();
-    return shardEmitErrorAt(
-        mlirLocationUnknownGet(import->context),
-        "--dim: dimension %lld of argument %td is %lld and cannot be set to %lld", (long long)dim,
-        argument, (long long)mlirShapedTypeGetDimSize(type, dim), (long long)extent);
-  }
-  intptr_t rank = mlirShapedTypeGetRank(type);
-  if (!shapes[argument]) {
-    shapes[argument] = SHARD_ARENA_ARRAY(import->arena, int64_t, rank);
-    for (intptr_t d = 0; d < rank; ++d)
-      shapes[argument][d] = mlirShapedTypeGetDimSize(type, d);
-  }
-  shapes[argument][dim] = extent;
-  return mlirLogicalResultSuccess();
+    return shardEmitErrorAt(nowhere, "--dim: argument %td has no dimension %lld", argument,
+                            (long long)dim);
+  return setArgument(import, requests, argument, dim, least, most);
 }
 
 enum { maxRounds = 16 };
@@ -99,9 +158,9 @@ static bool isDynamic(const ShardImport *import) {
 
 /// The extents on the arguments, and from there on. TOSA ops infer theirs by upstream's pass,
 /// between ours for the others, until both are done.
-static MlirLogicalResult specialize(const ShardImport *import, int64_t *const *shapes) {
+static MlirLogicalResult specialize(const ShardImport *import, intptr_t n, int64_t *const *shapes) {
   MlirBlock body = shardFuncGetBody(import->entry);
-  for (intptr_t i = 0, n = mlirBlockGetNumArguments(body); i < n; ++i) {
+  for (intptr_t i = 0; i < n; ++i) {
     MlirValue argument = mlirBlockGetArgument(body, i);
     MlirType type = mlirValueGetType(argument);
     if (shapes[i])
@@ -129,22 +188,50 @@ static MlirLogicalResult specialize(const ShardImport *import, int64_t *const *s
   return mlirLogicalResultSuccess();
 }
 
-MlirLogicalResult shardImportSetDims(const ShardImport *import, const char *dims) {
+static int compareBounds(const void *x, const void *y) {
+  const ShardBoundedDim *a = x, *b = y;
+  if (a->argument != b->argument)
+    return a->argument < b->argument ? -1 : 1;
+  return (a->dimension > b->dimension) - (a->dimension < b->dimension);
+}
+
+/// Extents that are given, on the arguments; then what stays open is all that is dynamic.
+static void openBounds(ShardImport *import, const DimRequests *requests) {
+  MlirBlock body = shardFuncGetBody(import->entry);
+  for (intptr_t i = 0, n = mlirBlockGetNumArguments(body); i < n; ++i) {
+    if (!requests->shapes[i])
+      continue;
+    MlirValue argument = mlirBlockGetArgument(body, i);
+    intptr_t rank = mlirShapedTypeGetRank(mlirValueGetType(argument));
+    int64_t *shape = SHARD_ARENA_ARRAY(import->arena, int64_t, rank + 1);
+    memcpy(shape, requests->shapes[i], (size_t)rank * sizeof(*shape));
+    for (size_t k = 0; k < requests->nBounds; ++k)
+      if (requests->bounds[k].argument == i)
+        shape[requests->bounds[k].dimension] = mlirShapedTypeGetDynamicSize();
+    mlirValueSetType(argument, shardTensorWithShape(mlirValueGetType(argument), rank, shape));
+  }
+  qsort(requests->bounds, requests->nBounds, sizeof(*requests->bounds), compareBounds);
+  import->bounded = shardBoundedCreate(import, (int32_t)requests->nBounds, requests->bounds);
+}
+
+MlirLogicalResult shardImportSetDims(ShardImport *import, const char *dims) {
   if (!dims[0])
     return mlirLogicalResultSuccess();
   intptr_t n = mlirBlockGetNumArguments(shardFuncGetBody(import->entry));
-  int64_t **shapes = SHARD_ARENA_ARRAY(import->arena, int64_t *, n + 1);
+  DimRequests requests = {.shapes = SHARD_ARENA_ARRAY(import->arena, int64_t *, n + 1)};
   for (const char *at = dims;;) {
     size_t length = strcspn(at, ",");
-    if (mlirLogicalResultIsFailure(setOne(import, shapes, at, length)))
+    if (mlirLogicalResultIsFailure(setOne(import, &requests, at, length)))
       return mlirLogicalResultFailure();
     if (!at[length])
       break;
     at += length + 1;
   }
+  if (requests.nBounds)
+    openBounds(import, &requests);
   for (intptr_t i = 0; i < n; ++i)
-    if (shapes[i]) {
-      if (mlirLogicalResultIsFailure(specialize(import, shapes)))
+    if (requests.shapes[i]) {
+      if (mlirLogicalResultIsFailure(specialize(import, n, requests.shapes)))
         return mlirLogicalResultFailure();
       // Extents that do not fit together show here, at the op where they meet.
       return mlirOperationVerify(import->module) ? mlirLogicalResultSuccess()

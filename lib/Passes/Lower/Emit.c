@@ -105,6 +105,52 @@ static LLVMValueRef shapeOf(const Tables *t, ShardArena *arena, MlirType type) {
   return arrayOf(t, t->i64, rank, values);
 }
 
+/// Rows of numbers, one after the other; null for none.
+static LLVMValueRef rowsOf(const Tables *t, ShardArena *arena, MlirAttribute rows) {
+  intptr_t n = mlirArrayAttrGetNumElements(rows), at = 0;
+  intptr_t width = n ? mlirDenseArrayGetNumElements(mlirArrayAttrGetElement(rows, 0)) : 0;
+  LLVMValueRef *values = SHARD_ARENA_ARRAY(arena, LLVMValueRef, n * width + 1);
+  for (intptr_t i = 0; i < n; ++i)
+    for (intptr_t k = 0; k < width; ++k)
+      values[at++] = i64Of(t, mlirDenseI64ArrayGetElement(mlirArrayAttrGetElement(rows, i), k));
+  return arrayOf(t, t->i64, at, values);
+}
+
+/// ShardProgramDim of each row of `spmd.program.dims`.
+static LLVMValueRef dimsOf(const Tables *t, ShardArena *arena, MlirAttribute rows) {
+  intptr_t n = mlirArrayAttrGetNumElements(rows);
+  LLVMValueRef *values = SHARD_ARENA_ARRAY(arena, LLVMValueRef, n + 1);
+  for (intptr_t i = 0; i < n; ++i) {
+    MlirAttribute row = mlirArrayAttrGetElement(rows, i);
+    LLVMValueRef fields[] = {i32Of(t, mlirDenseI64ArrayGetElement(row, 0)),
+                             i32Of(t, mlirDenseI64ArrayGetElement(row, 1)),
+                             i64Of(t, mlirDenseI64ArrayGetElement(row, 2)),
+                             i64Of(t, mlirDenseI64ArrayGetElement(row, 3))};
+    values[i] = LLVMConstStructInContext(t->context, fields, 4, false);
+  }
+  return n ? arrayOf(t, LLVMTypeOf(values[0]), n, values) : LLVMConstPointerNull(t->pointer);
+}
+
+/// ShardProgramDigit of each row of a value's digits.
+static LLVMValueRef digitsOf(const Tables *t, ShardArena *arena, MlirAttribute rows,
+                             intptr_t *outCount) {
+  intptr_t n = mlirAttributeIsNull(rows) ? 0 : mlirArrayAttrGetNumElements(rows);
+  LLVMValueRef *values = SHARD_ARENA_ARRAY(arena, LLVMValueRef, n + 1);
+  *outCount = n;
+  for (intptr_t i = 0; i < n; ++i) {
+    MlirAttribute row = mlirArrayAttrGetElement(rows, i);
+    intptr_t nTerms = mlirDenseArrayGetNumElements(row) - 2;
+    LLVMValueRef *terms = SHARD_ARENA_ARRAY(arena, LLVMValueRef, nTerms + 1);
+    for (intptr_t k = 0; k < nTerms; ++k)
+      terms[k] = i64Of(t, mlirDenseI64ArrayGetElement(row, 2 + k));
+    LLVMValueRef fields[] = {i32Of(t, mlirDenseI64ArrayGetElement(row, 0)),
+                             i64Of(t, mlirDenseI64ArrayGetElement(row, 1)),
+                             arrayOf(t, t->i64, nTerms, terms)};
+    values[i] = LLVMConstStructInContext(t->context, fields, 3, false);
+  }
+  return n ? arrayOf(t, LLVMTypeOf(values[0]), n, values) : LLVMConstPointerNull(t->pointer);
+}
+
 /// A ShardProgramValue.
 static LLVMValueRef valueOf(const Tables *t, ShardArena *arena, MlirAttribute entry) {
   MlirType global = mlirTypeAttrGetValue(field(entry, "global"));
@@ -123,6 +169,8 @@ static LLVMValueRef valueOf(const Tables *t, ShardArena *arena, MlirAttribute en
                                                    mlirStringAttrGetValue(symbol).length));
   MlirAttribute window = field(entry, "window");
   bool whole = mlirAttributeIsNull(window);
+  intptr_t nDigits;
+  LLVMValueRef digits = digitsOf(t, arena, field(entry, "digits"), &nDigits);
   LLVMValueRef fields[] = {i32Of(t, integerField(entry, "index")),
                            textOf(t, mlirStringAttrGetValue(field(entry, "name"))),
                            textOf(t, mlirStringAttrGetValue(field(entry, "role"))),
@@ -135,7 +183,9 @@ static LLVMValueRef valueOf(const Tables *t, ShardArena *arena, MlirAttribute en
                            i32Of(t, integerField(entry, "constant")),
                            i32Of(t, whole ? 0 : mlirDenseI64ArrayGetElement(window, 0)),
                            i64Of(t, whole ? 0 : mlirDenseI64ArrayGetElement(window, 1)),
-                           i64Of(t, whole ? 0 : mlirDenseI64ArrayGetElement(window, 2))};
+                           i64Of(t, whole ? 0 : mlirDenseI64ArrayGetElement(window, 2)),
+                           i32Of(t, nDigits),
+                           digits};
   return LLVMConstStructInContext(t->context, fields, sizeof(fields) / sizeof(fields[0]), false);
 }
 
@@ -225,7 +275,11 @@ static void addTables(LLVMModuleRef module, MlirAttribute program, ShardArena *a
                            results,
                            arrayOf(t, LLVMTypeOf(stageValues[0]), nStages, stageValues),
                            nSites ? arrayOf(t, LLVMTypeOf(siteValues[0]), nSites, siteValues)
-                                  : LLVMConstPointerNull(t->pointer)};
+                                  : LLVMConstPointerNull(t->pointer),
+                           i32Of(t, mlirArrayAttrGetNumElements(field(program, "dims"))),
+                           i32Of(t, mlirArrayAttrGetNumElements(field(program, "equal"))),
+                           dimsOf(t, arena, field(program, "dims")),
+                           rowsOf(t, arena, field(program, "equal"))};
   LLVMValueRef table = globalOf(
       t, LLVMConstStructInContext(context, fields, sizeof(fields) / sizeof(fields[0]), false));
   LLVMValueRef getter =

@@ -25,12 +25,29 @@ static MlirOperation createFunction(ShardLowering *lowering, const char *name, M
                        0, NULL, 0, NULL, 3, attributes, 1, &region);
 }
 
+static MlirAttribute field(MlirAttribute dictionary, const char *name) {
+  return mlirDictionaryAttrGetElementByName(dictionary, mlirStringRefCreateFromCString(name));
+}
+
+/// Extents that are out of bounds end the run.
+static void checkExtents(ShardLowerBuilder *b, MlirBlock block, MlirAttribute dims,
+                         MlirAttribute equal, MlirAttribute table) {
+  MlirValue arguments[] = {mlirBlockGetArgument(block, 0), mlirBlockGetArgument(block, 1),
+                           shardMakeI32(b, mlirArrayAttrGetNumElements(dims)),
+                           shardMakeI32(b, mlirArrayAttrGetNumElements(equal)),
+                           shardMakeAddress(b, table)};
+  shardMakeRuntimeCall(b, "shardRtCheckExtents", 0, NULL, 5, arguments);
+}
+
 MlirLogicalResult shardCreateEntries(ShardLowering *lowering) {
   MlirContext context = lowering->context;
   MlirAttribute program = shardOpGetAttribute(lowering->module, "spmd.program");
-  MlirAttribute stages =
-      mlirDictionaryAttrGetElementByName(program, mlirStringRefCreateFromCString("stages"));
+  MlirAttribute stages = field(program, "stages");
   intptr_t nStages = mlirArrayAttrGetNumElements(stages);
+  MlirAttribute dims = field(program, "dims"), equal = field(program, "equal"), table = {NULL};
+  if (mlirArrayAttrGetNumElements(dims))
+    table = shardMakeDataGlobal(lowering, mlirOperationGetLocation(lowering->module),
+                                shardDynamicInfoTable(lowering, dims, equal));
   MlirAttribute *updated = SHARD_ARENA_ARRAY(lowering->arena, MlirAttribute, nStages);
   MlirType inputs[6];
   for (int i = 0; i < 6; ++i)
@@ -38,12 +55,10 @@ MlirLogicalResult shardCreateEntries(ShardLowering *lowering) {
   MlirType bodyType = mlirFunctionTypeGet(context, 5, inputs, 1, &lowering->i32);
   for (intptr_t s = 0; s < nStages; ++s) {
     MlirAttribute stage = mlirArrayAttrGetElement(stages, s);
-    MlirStringRef name = mlirStringAttrGetValue(
-        mlirDictionaryAttrGetElementByName(stage, mlirStringRefCreateFromCString("function")));
-    intptr_t nArguments = mlirDenseArrayGetNumElements(
-        mlirDictionaryAttrGetElementByName(stage, mlirStringRefCreateFromCString("arguments")));
-    intptr_t nResults = mlirDenseArrayGetNumElements(
-        mlirDictionaryAttrGetElementByName(stage, mlirStringRefCreateFromCString("results")));
+    MlirStringRef name = mlirStringAttrGetValue(field(stage, "function"));
+    MlirAttribute extents = field(stage, "extents");
+    intptr_t nArguments = mlirDenseArrayGetNumElements(extents);
+    intptr_t nResults = mlirDenseArrayGetNumElements(field(stage, "results"));
     MlirOperation func = shardModuleLookup(lowering->module, name);
     MlirLocation location = mlirOperationGetLocation(func);
     char *bodyName = shardArenaFormat(lowering->arena, "%.*s.body", (int)name.length, name.data);
@@ -52,14 +67,22 @@ MlirLogicalResult shardCreateEntries(ShardLowering *lowering) {
     createFunction(lowering, bodyName, bodyType, location, &block);
     ShardLowerBuilder b = shardLowerBuilderAtEnd(lowering, block, location);
     MlirValue *operands = SHARD_ARENA_ARRAY(lowering->arena, MlirValue, 2 + nArguments + nResults);
-    intptr_t n = 0;
+    if (!mlirAttributeIsNull(table))
+      checkExtents(&b, block, dims, equal, table);
+    intptr_t n = 0, nGiven = 0;
     operands[n++] = mlirBlockGetArgument(block, 0);
     operands[n++] = mlirBlockGetArgument(block, 4);
     for (intptr_t i = 0; i < nArguments + nResults; ++i) {
       bool isResult = i >= nArguments;
-      MlirValue place = shardMakeElementPointer(&b, mlirBlockGetArgument(block, isResult ? 3 : 2),
-                                                shardMakeI64(&b, isResult ? i - nArguments : i),
-                                                lowering->pointer);
+      int32_t extent = isResult ? -1 : mlirDenseI32ArrayGetElement(extents, i);
+      if (extent >= 0) { // a number that lies in `dims`
+        operands[n++] = shardMakeElementPointer(&b, mlirBlockGetArgument(block, 1),
+                                                shardMakeI64(&b, extent), lowering->i64);
+        continue;
+      }
+      MlirValue place = shardMakeElementPointer(
+          &b, mlirBlockGetArgument(block, isResult ? 3 : 2),
+          shardMakeI64(&b, isResult ? i - nArguments : nGiven++), lowering->pointer);
       operands[n++] = shardMakeValue(&b, "llvm.load", lowering->pointer, 1, &place);
     }
     ShardNamedAttribute callee = {"callee", mlirFlatSymbolRefAttrGet(context, name)};
@@ -84,12 +107,8 @@ MlirLogicalResult shardCreateEntries(ShardLowering *lowering) {
     MlirAttribute workspace = shardOpGetAttribute(func, "spmd.workspace");
     MlirNamedAttribute entries[] = {
         shardNamed(context, "function", shardAttrString(context, runName)),
-        shardNamed(
-            context, "arguments",
-            mlirDictionaryAttrGetElementByName(stage, mlirStringRefCreateFromCString("arguments"))),
-        shardNamed(
-            context, "results",
-            mlirDictionaryAttrGetElementByName(stage, mlirStringRefCreateFromCString("results"))),
+        shardNamed(context, "arguments", field(stage, "arguments")),
+        shardNamed(context, "results", field(stage, "results")),
         shardNamed(context, "workspace", workspace)};
     updated[s] = mlirDictionaryAttrGet(context, 4, entries);
   }

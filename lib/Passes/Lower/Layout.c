@@ -57,6 +57,35 @@ static int64_t *shapeOf(ShardArena *arena, MlirType type, int32_t *outRank) {
   return shape;
 }
 
+static ShardProgramDigit *digitsOf(ShardArena *arena, MlirAttribute rows, int32_t *outCount) {
+  intptr_t n = mlirAttributeIsNull(rows) ? 0 : mlirArrayAttrGetNumElements(rows);
+  ShardProgramDigit *digits = SHARD_ARENA_ARRAY(arena, ShardProgramDigit, n + 1);
+  for (intptr_t i = 0; i < n; ++i) {
+    const int64_t *row = i64Array(arena, mlirArrayAttrGetElement(rows, i), NULL);
+    digits[i] = (ShardProgramDigit){(int32_t)row[0], row[1], row + 2};
+  }
+  *outCount = (int32_t)n;
+  return digits;
+}
+
+static void fillDims(ShardArena *arena, MlirAttribute dims, MlirAttribute equal,
+                     ShardProgram *out) {
+  out->nDims = (int32_t)mlirArrayAttrGetNumElements(dims);
+  out->nEqual = (int32_t)mlirArrayAttrGetNumElements(equal);
+  ShardProgramDim *table = SHARD_ARENA_ARRAY(arena, ShardProgramDim, out->nDims + 1);
+  int64_t *sums = SHARD_ARENA_ARRAY(arena, int64_t, out->nEqual * (1 + out->nDims) + 1);
+  for (int32_t i = 0; i < out->nDims; ++i) {
+    const int64_t *row = i64Array(arena, mlirArrayAttrGetElement(dims, i), NULL);
+    table[i] = (ShardProgramDim){(int32_t)row[0], (int32_t)row[1], row[2], row[3]};
+  }
+  for (int32_t i = 0; i < out->nEqual; ++i)
+    for (int32_t k = 0; k <= out->nDims; ++k)
+      sums[i * (1 + out->nDims) + k] =
+          mlirDenseI64ArrayGetElement(mlirArrayAttrGetElement(equal, i), k);
+  out->dims = table;
+  out->equal = sums;
+}
+
 static ShardProgramValue *valuesOf(ShardArena *arena, MlirAttribute list, int32_t *outCount) {
   intptr_t n = mlirArrayAttrGetNumElements(list);
   ShardProgramValue *values = SHARD_ARENA_ARRAY(arena, ShardProgramValue, n + 1);
@@ -75,6 +104,7 @@ static ShardProgramValue *valuesOf(ShardArena *arena, MlirAttribute list, int32_
     value->sharding.axisStart = i32Array(arena, field(entry, "axis_start"), NULL);
     value->sharding.axes = i32Array(arena, field(entry, "axes"), NULL);
     value->constant = integerField(entry, "constant");
+    value->digits = digitsOf(arena, field(entry, "digits"), &value->nDigits);
   }
   *outCount = (int32_t)n;
   return values;
@@ -94,6 +124,7 @@ static void fillProgram(ShardArena *arena, MlirAttribute table, ShardProgram *ou
   out->ppAxis = integerField(table, "pp");
   out->arguments = valuesOf(arena, field(table, "arguments"), &out->nArguments);
   out->results = valuesOf(arena, field(table, "results"), &out->nResults);
+  fillDims(arena, field(table, "dims"), field(table, "equal"), out);
 
   MlirAttribute stages = field(table, "stages"), sites = field(table, "sites");
   out->nStages = (int32_t)mlirArrayAttrGetNumElements(stages);

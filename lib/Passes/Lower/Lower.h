@@ -109,6 +109,27 @@ MlirType shardLLVMArrayOf(MlirType shaped, MlirType element);
 /// OwnOps.c: ops that a file of rules describes become their bodies. Whether there were any.
 MlirLogicalResult shardLowerOwnOps(ShardLowering *lowering, bool *outAny);
 MlirLogicalResult shardProgramInfoCollect(ShardLowering *lowering);
+
+/// DynamicInfo.c: `spmd.dynamic`, checked; lists are empty without one.
+typedef struct ShardDynamicInfo {
+  intptr_t nDims;
+  int64_t firstExtent; // argument that is the extent of dims[0]
+  MlirAttribute dims, equal, arguments, results;
+} ShardDynamicInfo;
+MlirLogicalResult shardDynamicInfoRead(ShardLowering *lowering, ShardDynamicInfo *out);
+/// Digits of an argument or result, [array<i64: dimension, stored, number, factors>]; null: static.
+MlirLogicalResult shardDynamicInfoDigits(ShardLowering *lowering, const ShardDynamicInfo *info,
+                                         bool isResult, int64_t index, MlirType global,
+                                         MlirAttribute *outDigits);
+/// The rows of both, one after the other, for shardRtCheckExtents.
+MlirAttribute shardDynamicInfoTable(ShardLowering *lowering, MlirAttribute dims,
+                                    MlirAttribute equal);
+/// A constant global of these elements; its name, a string.
+MlirAttribute shardMakeDataGlobal(ShardLowering *lowering, MlirLocation location,
+                                  MlirAttribute value);
+/// Its address.
+MlirValue shardMakeAddress(ShardLowerBuilder *b, MlirAttribute name);
+
 /// Bodies of loops that only insert into what they carry stand in the loop, not in a function.
 void shardInlineSteps(ShardLowering *lowering);
 MlirLogicalResult shardLowerToDestinations(ShardLowering *lowering);

@@ -4,9 +4,10 @@
 //   {axes = ["pp","tp"], sizes = array<i64>, pp = -1 : i64,
 //    arguments = [{index, name, role, global = tensor<..>, local, view = array<i64>,
 //                  axis_start = array<i32>, axes = array<i32>, constant = 0 : i64,
-//                  window = array<i64: dimension, begin, size>, data =
+//                  window = array<i64: dimension, begin, size>, digits = [array<i64>], data =
 //                  "symbol"}],
-//    results = [...], stages = [{function, arguments = array<i32>, results = array<i32>}],
+//    results = [...], stages = [{function, arguments = array<i32>, results = array<i32>,
+//                extents = array<i32>: which of dims an argument is, or -1}], dims, equal,
 //    sites = [{site, kind, location, cause}]}
 // Whole values of constant arguments become globals.
 //===----------------------------------------------------------------------===//
@@ -108,13 +109,10 @@ static bool resourceHasBlob(ShardLowering *lowering, MlirAttribute value) {
   return matched == strlen("dialect_resources");
 }
 
-/// Makes a global of a constant's values; its name, or null when they were elided.
-static MlirAttribute makeDataGlobal(ShardLowering *lowering, MlirOperation func,
-                                    MlirAttribute value) {
+MlirAttribute shardMakeDataGlobal(ShardLowering *lowering, MlirLocation location,
+                                  MlirAttribute value) {
   MlirContext context = lowering->context;
   MlirType type = mlirAttributeGetType(value);
-  if (mlirAttributeIsADenseResourceElements(value) && !resourceHasBlob(lowering, value))
-    return mlirAttributeGetNull();
   char name[48];
   snprintf(name, sizeof(name), "shard_data_%" PRIdPTR, lowering->nGlobals++);
   MlirRegion region = mlirRegionCreate();
@@ -125,10 +123,17 @@ static MlirAttribute makeDataGlobal(ShardLowering *lowering, MlirOperation func,
       {"constant", shardAttrUnit(context)},
       {"value", value},
       {"alignment", shardAttrI64(context, 64)}};
-  shardOpCreate(shardOpBody(lowering->module), (MlirOperation){NULL},
-                mlirOperationGetLocation(func), "llvm.mlir.global", 0, NULL, 0, NULL, 6, attributes,
-                1, &region);
+  shardOpCreate(shardOpBody(lowering->module), (MlirOperation){NULL}, location, "llvm.mlir.global",
+                0, NULL, 0, NULL, 6, attributes, 1, &region);
   return shardAttrString(context, name);
+}
+
+/// A global of a constant's values; its name, or null when they were elided.
+static MlirAttribute makeDataGlobal(ShardLowering *lowering, MlirOperation func,
+                                    MlirAttribute value) {
+  if (mlirAttributeIsADenseResourceElements(value) && !resourceHasBlob(lowering, value))
+    return mlirAttributeGetNull();
+  return shardMakeDataGlobal(lowering, mlirOperationGetLocation(func), value);
 }
 
 static bool isAxisLists(MlirAttribute sharding, intptr_t nDims) {
@@ -231,10 +236,10 @@ static bool givesLocalShape(const ShardMesh *mesh, MlirType global, MlirType loc
   return true;
 }
 
-static MlirLogicalResult describeValue(ShardLowering *lowering, const ShardMesh *mesh,
-                                       MlirOperation func, intptr_t position, MlirType local,
-                                       AttributeGetter get, const char *indexName, ValueList *list,
-                                       int32_t *outIndex) {
+static MlirLogicalResult describeValue(ShardLowering *lowering, const ShardDynamicInfo *dynamic,
+                                       const ShardMesh *mesh, MlirOperation func, intptr_t position,
+                                       MlirType local, AttributeGetter get, const char *indexName,
+                                       ValueList *list, int32_t *outIndex) {
   MlirContext context = lowering->context;
   MlirAttribute index = getOr(get(func, position, indexName), shardAttrI64(context, position));
   MlirAttribute name = getOr(get(func, position, "spmd.name"), shardAttrString(context, ""));
@@ -298,7 +303,14 @@ static MlirLogicalResult describeValue(ShardLowering *lowering, const ShardMesh 
     globalAttribute = mlirTypeAttrGet(wholeType(window, global));
     window = shardAttrI64Array(context, 3, part);
   }
-  MlirNamedAttribute entries[11] = {
+  int64_t number = 0;
+  shardAttrGetI64(index, &number);
+  MlirAttribute digits;
+  if (mlirLogicalResultIsFailure(
+          shardDynamicInfoDigits(lowering, dynamic, strcmp(indexName, "spmd.arg") != 0, number,
+                                 mlirTypeAttrGetValue(globalAttribute), &digits)))
+    return mlirLogicalResultFailure();
+  MlirNamedAttribute entries[12] = {
       shardNamed(context, "index", index),
       shardNamed(context, "name", name),
       shardNamed(context, "role", role),
@@ -314,6 +326,8 @@ static MlirLogicalResult describeValue(ShardLowering *lowering, const ShardMesh 
     entries[n++] = shardNamed(context, "data", data);
   if (!mlirAttributeIsNull(window))
     entries[n++] = shardNamed(context, "window", window);
+  if (!mlirAttributeIsNull(digits))
+    entries[n++] = shardNamed(context, "digits", digits);
   *outIndex = addValue(list, mlirDictionaryAttrGet(context, n, entries));
   return mlirLogicalResultSuccess();
 }
@@ -404,12 +418,34 @@ static int compareSites(const void *a, const void *b) {
 // Stages
 //===----------------------------------------------------------------------===//
 
+/// Which extent an argument is; -1: none.
+static intptr_t extentOf(MlirOperation func, intptr_t argument, const ShardDynamicInfo *dynamic) {
+  MlirAttribute role = shardFuncGetArgumentAttribute(func, argument, "spmd.role");
+  MlirAttribute index = shardFuncGetArgumentAttribute(func, argument, "spmd.arg");
+  int64_t number;
+  if (mlirAttributeIsNull(role) || !mlirAttributeIsAString(role) ||
+      !shardStringIs(mlirStringAttrGetValue(role), "extent") || mlirAttributeIsNull(index) ||
+      !mlirAttributeIsAInteger(index) || !shardAttrGetI64(index, &number))
+    return -1;
+  MlirType type = mlirValueGetType(mlirBlockGetArgument(shardFuncGetBody(func), argument));
+  if (!mlirTypeIsAShaped(type) || mlirShapedTypeGetRank(type) != 0 ||
+      !mlirTypeEqual(mlirShapedTypeGetElementType(type),
+                     mlirIntegerTypeGet(mlirOperationGetContext(func), 64)))
+    return -1;
+  number -= dynamic->firstExtent;
+  return number >= 0 && number < dynamic->nDims ? (intptr_t)number : -1;
+}
+
 MlirLogicalResult shardProgramInfoCollect(ShardLowering *lowering) {
   MlirContext context = lowering->context;
   ShardArena *arena = lowering->arena;
   ShardMesh mesh = {0};
   if (!shardMeshRead(lowering->module, arena, &mesh))
     mesh.nAxes = 0;
+
+  ShardDynamicInfo dynamic;
+  if (mlirLogicalResultIsFailure(shardDynamicInfoRead(lowering, &dynamic)))
+    return mlirLogicalResultFailure();
 
   // The stages: public functions, in the order of `spmd.stage`.
   MlirOperation stages[4096];
@@ -450,15 +486,22 @@ MlirLogicalResult shardProgramInfoCollect(ShardLowering *lowering) {
     intptr_t nResults = mlirOperationGetNumOperands(terminator);
     int32_t *argumentIndices = SHARD_ARENA_ARRAY(arena, int32_t, nArguments);
     int32_t *resultIndices = SHARD_ARENA_ARRAY(arena, int32_t, nResults);
-    for (intptr_t i = 0; i < nArguments; ++i)
+    for (intptr_t i = 0; i < nArguments; ++i) {
+      intptr_t extent = extentOf(func, i, &dynamic);
+      if (extent >= 0) { // no argument of the program's, but one of its dims
+        argumentIndices[i] = (int32_t)(-1 - extent);
+        continue;
+      }
       if (mlirLogicalResultIsFailure(describeValue(
-              lowering, &mesh, func, i, mlirValueGetType(mlirBlockGetArgument(body, i)),
+              lowering, &dynamic, &mesh, func, i, mlirValueGetType(mlirBlockGetArgument(body, i)),
               shardFuncGetArgumentAttribute, "spmd.arg", &arguments, &argumentIndices[i])))
         return mlirLogicalResultFailure();
+    }
     for (intptr_t i = 0; i < nResults; ++i)
       if (mlirLogicalResultIsFailure(describeValue(
-              lowering, &mesh, func, i, mlirValueGetType(mlirOperationGetOperand(terminator, i)),
-              shardFuncGetResultAttribute, "spmd.result", &results, &resultIndices[i])))
+              lowering, &dynamic, &mesh, func, i,
+              mlirValueGetType(mlirOperationGetOperand(terminator, i)), shardFuncGetResultAttribute,
+              "spmd.result", &results, &resultIndices[i])))
         return mlirLogicalResultFailure();
     allArguments[s] = argumentIndices;
     allResults[s] = resultIndices;
@@ -468,16 +511,23 @@ MlirLogicalResult shardProgramInfoCollect(ShardLowering *lowering) {
     MlirBlock body = shardFuncGetBody(stages[s]);
     intptr_t nArguments = mlirBlockGetNumArguments(body);
     intptr_t nResults = mlirOperationGetNumOperands(mlirBlockGetTerminator(body));
-    for (intptr_t i = 0; i < nArguments; ++i)
-      allArguments[s][i] = argumentPlaces[allArguments[s][i]];
+    // Extents come from `dims`, the others are what the caller gives, in order.
+    int32_t *extents = SHARD_ARENA_ARRAY(arena, int32_t, nArguments);
+    intptr_t nGiven = 0;
+    for (intptr_t i = 0; i < nArguments; ++i) {
+      int32_t place = allArguments[s][i];
+      extents[i] = place < 0 ? -1 - place : -1;
+      if (place >= 0)
+        allArguments[s][nGiven++] = argumentPlaces[place];
+    }
     for (intptr_t i = 0; i < nResults; ++i)
       allResults[s][i] = resultPlaces[allResults[s][i]];
     MlirNamedAttribute entries[] = {
         shardNamed(context, "function", shardOpGetAttribute(stages[s], "sym_name")),
-        shardNamed(context, "arguments",
-                   mlirDenseI32ArrayGet(context, nArguments, allArguments[s])),
+        shardNamed(context, "arguments", mlirDenseI32ArrayGet(context, nGiven, allArguments[s])),
+        shardNamed(context, "extents", mlirDenseI32ArrayGet(context, nArguments, extents)),
         shardNamed(context, "results", mlirDenseI32ArrayGet(context, nResults, allResults[s]))};
-    stageAttributes[s] = mlirDictionaryAttrGet(context, 3, entries);
+    stageAttributes[s] = mlirDictionaryAttrGet(context, 4, entries);
   }
 
   SiteCollector sites = {.lowering = lowering, .list = {.arena = arena}};
@@ -500,6 +550,8 @@ MlirLogicalResult shardProgramInfoCollect(ShardLowering *lowering) {
       shardNamed(context, "axes", mlirArrayAttrGet(context, mesh.nAxes, axes)),
       shardNamed(context, "sizes", shardAttrI64Array(context, mesh.nAxes, mesh.sizes)),
       shardNamed(context, "pp", shardAttrI64(context, nStages > 1 ? pp : -1)),
+      shardNamed(context, "dims", dynamic.dims),
+      shardNamed(context, "equal", dynamic.equal),
       shardNamed(context, "arguments",
                  mlirArrayAttrGet(context, (intptr_t)arguments.nItems, arguments.items)),
       shardNamed(context, "results",

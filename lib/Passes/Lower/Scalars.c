@@ -296,10 +296,14 @@ static MlirValue constantString(ShardLowerBuilder *b, const char *text, size_t l
     shardOpCreate(top, (MlirOperation){NULL}, b->location, "llvm.mlir.global", 0, NULL, 0, NULL, 5,
                   attributes, 1, &region);
   }
-  ShardNamedAttribute attribute = {"global_name",
-                                   mlirFlatSymbolRefAttrGet(context, mlirStringAttrGetValue(name))};
+  return shardMakeAddress(b, name);
+}
+
+MlirValue shardMakeAddress(ShardLowerBuilder *b, MlirAttribute name) {
+  ShardNamedAttribute attribute = {
+      "global_name", mlirFlatSymbolRefAttrGet(b->lowering->context, mlirStringAttrGetValue(name))};
   return mlirOperationGetResult(
-      shardMakeOp(b, "llvm.mlir.addressof", 1, &lowering->pointer, 0, NULL, 1, &attribute), 0);
+      shardMakeOp(b, "llvm.mlir.addressof", 1, &b->lowering->pointer, 0, NULL, 1, &attribute), 0);
 }
 
 void shardMakeAssert(ShardLowering *lowering, MlirOperation func, MlirOperation op,

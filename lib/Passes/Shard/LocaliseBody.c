@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Analysis/Roll.h"
+#include "../Core/Traps.h"
 
 #include "Localiser.h"
 #include "Mask.h"
@@ -250,7 +251,7 @@ MlirLogicalResult shardLocaliseLinalg(ShardLocaliser *l, MlirOperation op) {
 
 MlirLogicalResult shardLocaliseElementwise(ShardLocaliser *l, MlirOperation op) {
   int32_t divisor = shardLocaliserFindPort(l->plan, op, 1, false);
-  if (shardMaskIsDivision(op) && divisor >= 0)
+  if (shardOpIsDivision(op) && divisor >= 0)
     shardMaskOperand(l, divisor, -1, 1);
   return mlirLogicalResultSuccess();
 }

@@ -14,7 +14,6 @@
 #include "mlir-c/BuiltinAttributes.h"
 #include "mlir-c/BuiltinTypes.h"
 
-#include <math.h>
 #include <string.h>
 
 /// The ranks over which an op's dimension is split.
@@ -169,22 +168,6 @@ static void maskSteps(const Ranks *ranks, const bool *masked) {
 // Scans
 //===----------------------------------------------------------------------===//
 
-static MlirAttribute identityOf(ShardCombiner combiner, MlirType element) {
-  if (mlirTypeIsAFloat(element))
-    return shardAttrNumber(element, combiner == SHARD_COMBINER_PRODUCT ? 1
-                                    : combiner == SHARD_COMBINER_MAX   ? -INFINITY
-                                    : combiner == SHARD_COMBINER_MIN   ? INFINITY
-                                                                       : 0);
-  unsigned width = mlirTypeIsAIndex(element) ? 64 : mlirIntegerTypeGetWidth(element);
-  int64_t least = width >= 64 ? INT64_MIN : -((int64_t)1 << (width - 1));
-  int64_t value = combiner == SHARD_COMBINER_PRODUCT ? 1
-                  : combiner == SHARD_COMBINER_MAX   ? least
-                  : combiner == SHARD_COMBINER_MIN   ? -(least + 1)
-                  : combiner == SHARD_COMBINER_AND   ? -1
-                                                     : 0;
-  return mlirIntegerAttrGet(element, value);
-}
-
 typedef struct Combination {
   MlirOperation op; // to clone
   intptr_t carried;
@@ -244,7 +227,7 @@ static void localiseScan(Ranks *ranks, MlirValue *values) {
   mlirOperationSetOperand(
       copy, nInputs + s->running,
       shardInsertFill(&ranks->at, type,
-                      identityOf(s->combiner, mlirShapedTypeGetElementType(type))));
+                      shardCombinerIdentity(s->combiner, mlirShapedTypeGetElementType(type))));
   bool masked[2] = {s->running == 0, s->running == 1};
   maskSteps(ranks, masked);
   mlirBlockAppendOwnedOperation(ranks->at.block, copy);

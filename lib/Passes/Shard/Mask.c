@@ -7,6 +7,8 @@
 #include "Mask.h"
 #include "Radix.h"
 
+#include "../Core/Traps.h"
+
 #include "mlir-c/AffineExpr.h"
 #include "mlir-c/AffineMap.h"
 #include "mlir-c/BuiltinAttributes.h"
@@ -92,53 +94,6 @@ void shardMaskOperand(ShardLocaliser *l, int32_t port, int kind, double number) 
 // Products
 //===----------------------------------------------------------------------===//
 
-// The argument of the body that a value is, seen through casts, which map zero to zero; -1: none.
-static intptr_t argumentOf(MlirBlock body, MlirValue value) {
-  static const char *const casts[] = {"arith.extf",   "arith.truncf", "arith.extsi", "arith.extui",
-                                      "arith.trunci", "arith.sitofp", "arith.uitofp"};
-  while (mlirValueIsAOpResult(value)) {
-    MlirOperation op = mlirOpResultGetOwner(value);
-    bool cast = false;
-    for (size_t i = 0; i < sizeof(casts) / sizeof(casts[0]); ++i)
-      cast |= shardOpIs(op, casts[i]);
-    if (!cast)
-      return -1;
-    value = mlirOperationGetOperand(op, 0);
-  }
-  return mlirBlockEqual(mlirBlockArgumentGetOwner(value), body)
-             ? mlirBlockArgumentGetArgNumber(value)
-             : -1;
-}
-
-static MlirOperation definition(MlirValue value) {
-  return mlirValueIsAOpResult(value) ? mlirOpResultGetOwner(value) : (MlirOperation){NULL};
-}
-
-// Whether the body is out + in0 * in1 up to order and casts.
-static bool isProductSum(MlirBlock body) {
-  MlirOperation yield = mlirBlockGetTerminator(body);
-  if (mlirBlockGetNumArguments(body) != 3 || mlirOperationIsNull(yield) ||
-      mlirOperationGetNumOperands(yield) != 1)
-    return false;
-  MlirOperation sum = definition(mlirOperationGetOperand(yield, 0));
-  if (mlirOperationIsNull(sum) || !(shardOpIs(sum, "arith.addf") || shardOpIs(sum, "arith.addi")))
-    return false;
-  for (intptr_t i = 0; i < 2; ++i) {
-    if (!mlirValueEqual(mlirOperationGetOperand(sum, i), mlirBlockGetArgument(body, 2)))
-      continue;
-    MlirOperation product = definition(mlirOperationGetOperand(sum, 1 - i));
-    while (!mlirOperationIsNull(product) && shardOpIs(product, "arith.extf"))
-      product = definition(mlirOperationGetOperand(product, 0));
-    if (mlirOperationIsNull(product) ||
-        !(shardOpIs(product, "arith.mulf") || shardOpIs(product, "arith.muli")))
-      return false;
-    intptr_t left = argumentOf(body, mlirOperationGetOperand(product, 0));
-    intptr_t right = argumentOf(body, mlirOperationGetOperand(product, 1));
-    return (left == 0 && right == 1) || (left == 1 && right == 0);
-  }
-  return false;
-}
-
 static bool portHasFactor(const ShardSpmd *spmd, const ShardPort *port, int32_t factor) {
   for (int32_t i = 0; i < spmd->rules->values[port->value].nAtoms; ++i)
     if (port->factors[i] == factor)
@@ -152,7 +107,7 @@ static bool maskProduct(ShardLocaliser *l) {
   const ShardSpmd *spmd = l->build->spmd;
   const ShardOpRule *rule = l->plan->rule;
   if (rule->nOperands != 3 || mlirOperationGetNumResults(l->copy) != 1 ||
-      !isProductSum(mlirRegionGetFirstBlock(mlirOperationGetRegion(l->copy, 0))))
+      !shardBodyIsProductSum(mlirRegionGetFirstBlock(mlirOperationGetRegion(l->copy, 0))))
     return false;
   for (int32_t f = 0; f < rule->nFactors; ++f)
     if (rule->factors[f].kind == SHARD_FACTOR_REDUCTION && shardOpPlanIsUneven(spmd, l->plan, f) &&
@@ -166,40 +121,6 @@ static bool maskProduct(ShardLocaliser *l) {
 //===----------------------------------------------------------------------===//
 // Bodies
 //===----------------------------------------------------------------------===//
-
-bool shardMaskIsDivision(MlirOperation op) {
-  static const char *const names[] = {"arith.divsi",      "arith.divui",     "arith.remsi",
-                                      "arith.remui",      "arith.ceildivsi", "arith.ceildivui",
-                                      "arith.floordivsi", "math.ipowi",      "math.fpowi"};
-  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); ++i)
-    if (shardOpIs(op, names[i]))
-      return true;
-  return false;
-}
-
-static bool needsMask(MlirOperation op) {
-  return shardMaskIsDivision(op) || shardOpIs(op, "cf.assert") || shardOpIs(op, "scf.for") ||
-         shardOpIs(op, "scf.while") || shardOpIs(op, "scf.condition");
-}
-
-static void maskTrap(MlirOperation op, MlirValue valid) {
-  ShardPlace place = {mlirOperationGetBlock(op), op, mlirOperationGetLocation(op)};
-  if (shardMaskIsDivision(op)) {
-    MlirValue by = mlirOperationGetOperand(op, 1);
-    MlirValue one = shardBuildNumber(place, mlirValueGetType(by), 1);
-    mlirOperationSetOperand(op, 1, shardBuildSelect(place, valid, by, one));
-  } else if (shardOpIs(op, "scf.for")) { // no turn
-    MlirValue begin = mlirOperationGetOperand(op, 0), end = mlirOperationGetOperand(op, 1);
-    mlirOperationSetOperand(op, 1, shardBuildSelect(place, valid, end, begin));
-  } else if (shardOpIs(op, "scf.condition")) {
-    MlirValue condition = mlirOperationGetOperand(op, 0);
-    mlirOperationSetOperand(op, 0, shardBuildBinary(place, "arith.andi", condition, valid));
-  } else if (shardOpIs(op, "cf.assert")) {
-    MlirValue condition = mlirOperationGetOperand(op, 0);
-    MlirValue holds = shardBuildNumber(place, mlirValueGetType(condition), 1);
-    mlirOperationSetOperand(op, 0, shardBuildSelect(place, valid, condition, holds));
-  }
-}
 
 // Whether the text of an op shows its body, so that the body may be changed.
 static bool hasFreeBody(MlirOperation op) {
@@ -273,7 +194,7 @@ MlirLogicalResult shardMaskBody(ShardLocaliser *l) {
     return mlirLogicalResultSuccess();
   bool reduces = shardOpPlanHasPadding(spmd, l->plan, SHARD_FACTOR_REDUCTION) && !maskProduct(l);
   ShardOpList traps = {.arena = spmd->arena};
-  shardOpListCollect(&traps, l->copy, NULL, needsMask);
+  shardOpListCollect(&traps, l->copy, NULL, shardOpMayTrap);
   if (!reduces && !traps.nOps)
     return mlirLogicalResultSuccess();
   if (!hasFreeBody(l->copy))
@@ -283,7 +204,7 @@ MlirLogicalResult shardMaskBody(ShardLocaliser *l) {
   if (traps.nOps)
     valid = buildValidStep(l, body, mlirBlockGetFirstOperation(body), -1);
   for (size_t i = 0; i < traps.nOps && !mlirValueIsNull(valid); ++i)
-    maskTrap(traps.ops[i], valid);
+    shardOpGuard(traps.ops[i], valid);
   if (reduces) {
     MlirOperation end = mlirBlockGetTerminator(body);
     valid = buildValidStep(l, body, end, SHARD_FACTOR_REDUCTION);

@@ -19,7 +19,5 @@ void shardMaskOperand(ShardLocaliser *l, int32_t port, int kind, double number);
 /// Masks what the body of the linalg op `l->copy` would let through: contributions to reductions,
 /// assertions, divisors and loop bounds.
 MlirLogicalResult shardMaskBody(ShardLocaliser *l);
-/// Whether an op fails, rather than computes something, when its operand 1 is unlucky.
-bool shardMaskIsDivision(MlirOperation op);
 
 #endif // SHARD_SHARD_MASK_H
