@@ -247,66 +247,140 @@ static bool takeStep(const Reader *r, const MlirValue *offered, const Chosen *st
   return !e.failed;
 }
 
+/// In the results that somebody reads.
 static bool sameChosen(const Reader *r, const Chosen *a, const Chosen *b) {
   for (intptr_t k = 0; k < r->nResults; ++k)
-    if (a->values[k] != b->values[k] && !(isnan(a->values[k]) && isnan(b->values[k])))
+    if (!mlirOpOperandIsNull(mlirValueGetFirstUse(mlirOperationGetResult(r->op, k))) &&
+        a->values[k] != b->values[k] && !(isnan(a->values[k]) && isnan(b->values[k])))
       return false;
   return true;
 }
 
-/// Whether all steps in a row keep what the parts' kept ones in a row keep, whatever the order of
-/// the values and wherever the row is cut. `digits` of base `base` are the values of the start and
-/// of `n` steps; results that are places count up. `ends` says where the start is the least or the
-/// largest number of all.
-static bool rowHolds(const Reader *r, const MlirValue *offered, const bool *isPlace,
-                     const int8_t *ends, int n, int64_t digits, int base) {
+/// How rows of steps are tried: a row is digits of base `base`, the values of the start and of the
+/// steps; results that are places count up.
+typedef struct Trial {
+  const Reader *r;
+  const MlirValue *offered;
+  const bool *isPlace;
+  const int8_t *ends; // where the start is the least (-1) or the largest (1) number of all
+  ShardChoiceNan way; // in which parts are put together
+  int32_t value;      // the last result that is no place
+  int base;
+  bool nan; // of floats the last digit is no number
+} Trial;
+
+static double digitValue(const Trial *t, intptr_t result, int64_t digit) {
+  bool isFloat = mlirTypeIsAFloat(mlirValueGetType(t->offered[result]));
+  return t->nan && isFloat && digit == t->base - 1 ? (double)NAN : (double)digit;
+}
+
+/// What a part keeps is told and chosen among: `state` is what the parts before it keep.
+static bool takePart(const Trial *t, const Chosen *start, int n, const Chosen *steps,
+                     Chosen *state) {
+  Chosen part = *start;
+  double number = part.values[t->value];
+  bool seen = false;
+  for (int s = 0; s < n; ++s) {
+    if (!takeStep(t->r, t->offered, &steps[s], &part))
+      return false;
+    seen |= isnan(steps[s].values[t->value]);
+    if (!isnan(part.values[t->value]))
+      number = part.values[t->value];
+  }
+  if (t->way == SHARD_CHOICE_NAN_RESTARTS && seen) {
+    *state = part;
+    return true;
+  }
+  bool stopped = t->way == SHARD_CHOICE_NAN_STOPS && isnan(part.values[t->value]);
+  if (stopped)
+    part.values[t->value] = number;
+  bool ok = takeStep(t->r, t->offered, &part, state);
+  if (stopped)
+    state->values[t->value] = (double)NAN;
+  return ok;
+}
+
+/// Whether all steps in a row keep what the parts' kept ones in a row keep, wherever it is cut.
+static bool rowHolds(const Trial *t, int n, int64_t digits) {
+  const Reader *r = t->r;
   Chosen start = {{0}}, steps[MAX_STEPS];
   for (int s = -1; s < n; ++s)
     for (intptr_t k = 0; k < r->nResults; ++k) {
       double value = s < 0 ? 0 : s; // the first place may be that of the start
-      if (!isPlace[k])
-        value = (double)(digits % base), digits /= base;
-      if (s < 0 && ends[k])
-        value = ends[k] < 0 ? 0 : base - 1;
+      if (!t->isPlace[k])
+        value = digitValue(t, k, digits % t->base), digits /= t->base;
+      if (s < 0 && t->ends[k])
+        value = t->ends[k] < 0 ? 0 : t->base - 1 - t->nan;
       *(s < 0 ? &start.values[k] : &steps[s].values[k]) = value;
     }
   Chosen whole = start;
   for (int s = 0; s < n; ++s)
-    if (!takeStep(r, offered, &steps[s], &whole))
+    if (!takeStep(r, t->offered, &steps[s], &whole))
       return false;
-  Chosen left = start;
-  for (int cut = 0; cut <= n; ++cut) {
-    Chosen right = start, both = left;
-    for (int s = cut; s < n; ++s)
-      takeStep(r, offered, &steps[s], &right);
-    if (cut < n) { // no part is empty
-      takeStep(r, offered, &right, &both);
-      if (cut > 0 && !sameChosen(r, &both, &whole))
-        return false;
-      takeStep(r, offered, &steps[cut], &left);
-    }
+  for (int cut = 1; cut < n; ++cut) { // no part is empty
+    Chosen kept = start;
+    if (!takePart(t, &start, cut, steps, &kept) ||
+        !takePart(t, &start, n - cut, steps + cut, &kept) || !sameChosen(r, &kept, &whole))
+      return false;
   }
   return true;
 }
 
-static bool holdsInParts(const Reader *r, const MlirValue *offered, const bool *isPlace,
-                         const int8_t *ends) {
-  int nValues = 0;
-  for (intptr_t k = 0; k < r->nResults; ++k)
-    nValues += !isPlace[k];
-  if (nValues < 1 || nValues > 2)
-    return false;
-  int base = nValues == 1 ? 4 : 3, longest = nValues == 1 ? MAX_STEPS : 3;
+static bool rowsHold(const Trial *t, int nValues, int longest) {
   for (int n = 2; n <= longest; ++n) {
     int64_t nRows = 1;
-    for (int s = 0; s <= n; ++s)
-      for (int v = 0; v < nValues; ++v)
-        nRows *= base;
+    for (int i = 0; i < (n + 1) * nValues; ++i)
+      nRows *= t->base;
     for (int64_t row = 0; row < nRows; ++row)
-      if (!rowHolds(r, offered, isPlace, ends, n, row, base))
+      if (!rowHolds(t, n, row))
         return false;
   }
   return true;
+}
+
+/// Whether places that begin as the tensors say leave their sign to tell something by.
+static bool placesHaveSigns(const Reader *r, const bool *isPlace) {
+  bool any = false;
+  for (intptr_t k = 0; k < r->nResults; ++k) {
+    int64_t place;
+    MlirAttribute number = shardSequenceFill(mlirOperationGetOperand(r->op, r->nInputs + k));
+    if (isPlace[k] && (!shardAttrGetI64(number, &place) || place < 0))
+      return false;
+    any |= isPlace[k];
+  }
+  return any;
+}
+
+/// Whether choices can be made in parts, and in which way: out->nan, out->value.
+static bool holdsInParts(const Reader *r, const int8_t *ends, ShardSequence *out) {
+  Trial t = {.r = r, .offered = out->offered, .isPlace = out->isPlace, .ends = ends};
+  int nValues = 0;
+  bool floats = false;
+  for (intptr_t k = 0; k < r->nResults; ++k)
+    if (!t.isPlace[k]) {
+      ++nValues;
+      t.value = (int32_t)k;
+      floats |= mlirTypeIsAFloat(mlirValueGetType(t.offered[k]));
+    }
+  if (nValues < 1 || nValues > 2)
+    return false;
+  int longest = nValues == 1 ? MAX_STEPS : 3;
+  t.base = nValues == 1 ? 4 : 3;
+  out->nan = SHARD_CHOICE_NAN_PLAIN;
+  out->value = t.value;
+  if (!rowsHold(&t, nValues, longest))
+    return false;
+  t.base = 3, t.nan = true; // two numbers are enough beside what is none
+  if (!floats || rowsHold(&t, nValues, longest))
+    return true;
+  if (nValues > 1 || !placesHaveSigns(r, t.isPlace))
+    return false;
+  for (t.way = SHARD_CHOICE_NAN_STOPS; t.way <= SHARD_CHOICE_NAN_RESTARTS; ++t.way) {
+    out->nan = t.way;
+    if (rowsHold(&t, nValues, longest))
+      return true;
+  }
+  return false;
 }
 
 /// The value that a step offers for a result: what the body chooses between it and the accumulator.
@@ -338,17 +412,23 @@ static bool isLoopIndex(MlirValue value, int32_t loop) {
          dim == loop;
 }
 
-/// Whether a tensor is filled with the least number of its type (-1) or the largest (1).
-static int8_t endOf(MlirValue value) {
-  MlirOperation op = definingOp(value);
+MlirAttribute shardSequenceFill(MlirValue tensor) {
+  MlirOperation op = definingOp(tensor);
   if (shardOpIs(op, "linalg.fill") || shardOpIs(op, "tensor.splat"))
     op = definingOp(mlirOperationGetOperand(op, 0));
   MlirAttribute number =
       shardOpIs(op, "arith.constant") ? shardOpGetAttribute(op, "value") : mlirAttributeGetNull();
+  if (mlirAttributeIsNull(number) || !mlirAttributeIsADenseElements(number))
+    return number;
+  return mlirDenseElementsAttrIsSplat(number) ? mlirDenseElementsAttrGetSplatValue(number)
+                                              : mlirAttributeGetNull();
+}
+
+/// Whether a tensor is filled with the least number of its type (-1) or the largest (1).
+static int8_t endOf(MlirValue value) {
+  MlirAttribute number = shardSequenceFill(value);
   if (mlirAttributeIsNull(number))
     return 0;
-  if (mlirAttributeIsADenseElements(number) && mlirDenseElementsAttrIsSplat(number))
-    number = mlirDenseElementsAttrGetSplatValue(number);
   if (mlirAttributeIsAFloat(number)) {
     double x = mlirFloatAttrGetValueDouble(number);
     return isinf(x) ? (x < 0 ? -1 : 1) : 0;
@@ -379,7 +459,7 @@ static bool readChoice(const Reader *r, ShardArena *arena, ShardSequence *out) {
   int8_t ends[MAX_CHOSEN];
   for (intptr_t k = 0; k < r->nResults; ++k)
     ends[k] = endOf(mlirOperationGetOperand(r->op, r->nInputs + k));
-  return holdsInParts(r, offered, isPlace, ends);
+  return holdsInParts(r, ends, out);
 }
 
 //===----------------------------------------------------------------------===//

@@ -15,6 +15,15 @@ typedef enum ShardSequenceKind {
   SHARD_SEQUENCE_SELECTION, // the first k in an order (Selection.h)
 } ShardSequenceKind;
 
+/// What a choice makes of a value that is no number. Plain: parts kept are chosen among as steps
+/// are. Stops: the value is none from there on, places stay (an exported arg-max). Restarts: what
+/// comes after it is chosen as if nothing was before.
+typedef enum ShardChoiceNan {
+  SHARD_CHOICE_NAN_PLAIN,
+  SHARD_CHOICE_NAN_STOPS,
+  SHARD_CHOICE_NAN_RESTARTS,
+} ShardChoiceNan;
+
 typedef struct ShardSequence {
   ShardSequenceKind kind;
   int32_t loop; // the loop along the dimension
@@ -28,6 +37,9 @@ typedef struct ShardSequence {
   // step's place and nothing else.
   const MlirValue *offered;
   const bool *isPlace;
+  // Unless plain: the one result that is no place. Places begin as whole numbers from 0.
+  ShardChoiceNan nan;
+  int32_t value;
   // SELECTION.
   ShardSelection selection;
   ShardOrder order;
@@ -36,6 +48,9 @@ typedef struct ShardSequence {
 /// Reads a linalg.generic. False, and kind NONE, where it is none of these, or cannot be shown to
 /// be the same when its dimension is cut. Arrays are in `arena`.
 bool shardSequenceRead(MlirOperation op, ShardArena *arena, ShardSequence *out);
+
+/// The number that a tensor is filled with; null if it is not known to be one number.
+MlirAttribute shardSequenceFill(MlirValue tensor);
 
 /// What a step of a CHOICE offers for a result, in the op's body, also where indices are no longer
 /// what shardSequenceRead wants them to be.

@@ -2,7 +2,8 @@
 // Local forms of ops that run along a split dimension (Analysis/Sequence.h). A scan runs on each
 // rank from the identity; ranks tell each other their totals, and each adds those of the ranks
 // before it. A choice, or a selection of k, is made on each rank and told to all, who choose again
-// among what they heard, in the ranks' order: ties go to the lowest place.
+// among what they heard, in the ranks' order: ties go to the lowest place. Where what is no number
+// stops or restarts a choice (ShardChoiceNan), the sign of the place says that a rank met one.
 //===----------------------------------------------------------------------===//
 
 #include "../Analysis/Sequence.h"
@@ -272,8 +273,12 @@ typedef struct Choice {
   ShardArena *arena;
   MlirBlock body;           // of the local op
   const MlirValue *offered; // in it
+  const MlirValue *states;  // in it: what stands for the accumulators
   const MlirValue *yields;  // in it
-  intptr_t nInputs, nResults;
+  const bool *isPlace;
+  ShardChoiceNan nan;
+  int32_t value;
+  intptr_t nResults;
 } Choice;
 
 static MlirValue cloneInto(const Choice *choice, const ShardInsert *at, ShardPointerMap *map,
@@ -292,21 +297,94 @@ static MlirValue cloneInto(const Choice *choice, const ShardInsert *at, ShardPoi
   return shardValueMapGet(map, value);
 }
 
+/// -1 - place: of a rank that met what is no number, and back.
+static MlirValue flipPlace(const ShardInsert *at, MlirValue place) {
+  MlirValue ones = shardInsertScalar(at, shardAttrNumber(mlirValueGetType(place), -1));
+  return shardInsertBinary(at, "arith.xori", place, ones);
+}
+
+static MlirValue isFlipped(const ShardInsert *at, MlirValue place) {
+  MlirValue zero = shardInsertScalar(at, shardAttrNumber(mlirValueGetType(place), 0));
+  return shardInsertCompare(at, 2, place, zero); // slt
+}
+
+static MlirValue notANumber(const ShardInsert *at, MlirType type) {
+  return shardInsertScalar(at, shardAttrNumber(type, (double)NAN));
+}
+
+static void replaceOperands(MlirOperation first, const ShardPointerMap *map) {
+  for (MlirOperation op = first; !mlirOperationIsNull(op); op = mlirOperationGetNextInBlock(op))
+    for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); ++i) {
+      int64_t known;
+      MlirValue operand = mlirOperationGetOperand(op, i);
+      if (shardPointerMapGet(map, operand.ptr, &known))
+        mlirOperationSetOperand(op, i, shardValueMapGet(map, operand));
+    }
+}
+
+/// In the local op a place keeps its sign from step to step, and a value that stopped what it was
+/// before. `states` become what the body reads, `outKept` what it is to yield.
+static void keepSigns(const Choice *choice, const ShardInsert *outer, MlirValue *states,
+                      MlirValue *outKept) {
+  MlirOperation first = mlirBlockGetFirstOperation(choice->body);
+  ShardInsert at = *outer;
+  at.block = choice->body, at.before = first;
+  bool stops = choice->nan == SHARD_CHOICE_NAN_STOPS;
+  intptr_t v = choice->value;
+  MlirValue value = states[v], met = {NULL};
+  ShardPointerMap *map = shardPointerMapCreate(choice->arena, 32);
+  for (intptr_t k = 0; k < choice->nResults; ++k) {
+    if (!choice->isPlace[k])
+      continue;
+    met = isFlipped(&at, states[k]);
+    MlirValue place = shardInsertSelect(&at, met, flipPlace(&at, states[k]), states[k]);
+    shardValueMapSet(map, states[k], place);
+    states[k] = place;
+  }
+  if (stops) {
+    states[v] = shardInsertSelect(&at, met, notANumber(&at, mlirValueGetType(value)), value);
+    shardValueMapSet(map, value, states[v]);
+  }
+  replaceOperands(first, map);
+  at.before = mlirBlockGetTerminator(choice->body);
+  MlirValue seen = stops ? choice->yields[v] : choice->offered[v];
+  MlirValue meets = shardInsertCompare(&at, 14, seen, seen); // uno
+  if (!stops)
+    meets = shardInsertBinary(&at, "arith.ori", meets, met);
+  for (intptr_t k = 0; k < choice->nResults; ++k) {
+    MlirValue next = choice->yields[k];
+    outKept[k] = choice->isPlace[k] ? shardInsertSelect(&at, meets, flipPlace(&at, next), next)
+                 : stops            ? shardInsertSelect(&at, meets, value, next)
+                                    : next;
+  }
+}
+
 /// The op's own body, with what a rank chose in the place of what a step offers.
 static void buildChoice(void *user, const ShardInsert *at, const MlirValue *arguments,
                         MlirValue *yielded) {
   const Choice *choice = user;
   ShardPointerMap *map = shardPointerMapCreate(choice->arena, 32);
+  MlirValue *told = SHARD_ARENA_ARRAY(choice->arena, MlirValue, choice->nResults), met = {NULL};
   for (intptr_t k = 0; k < choice->nResults; ++k) {
-    MlirValue state = mlirBlockGetArgument(choice->body, choice->nInputs + k);
-    MlirValue told = arguments[k];
-    if (!mlirTypeEqual(mlirValueGetType(told), mlirValueGetType(state)))
-      told = shardInsertIntegerCast(at, told, mlirValueGetType(state));
-    shardValueMapSet(map, choice->offered[k], told);
-    shardValueMapSet(map, state, arguments[choice->nResults + k]);
+    told[k] = arguments[k];
+    if (choice->nan != SHARD_CHOICE_NAN_PLAIN && choice->isPlace[k]) {
+      met = isFlipped(at, told[k]);
+      told[k] = shardInsertSelect(at, met, flipPlace(at, told[k]), told[k]);
+    }
+    MlirType type = mlirValueGetType(choice->states[k]);
+    if (!mlirTypeEqual(mlirValueGetType(told[k]), type))
+      told[k] = shardInsertIntegerCast(at, told[k], type);
+    shardValueMapSet(map, choice->offered[k], told[k]);
+    shardValueMapSet(map, choice->states[k], arguments[choice->nResults + k]);
   }
-  for (intptr_t k = 0; k < choice->nResults; ++k)
+  for (intptr_t k = 0; k < choice->nResults; ++k) {
     yielded[k] = cloneInto(choice, at, map, choice->yields[k]);
+    if (choice->nan == SHARD_CHOICE_NAN_RESTARTS)
+      yielded[k] = shardInsertSelect(at, met, told[k], yielded[k]);
+    else if (choice->nan == SHARD_CHOICE_NAN_STOPS && k == choice->value)
+      yielded[k] =
+          shardInsertSelect(at, met, notANumber(at, mlirValueGetType(yielded[k])), yielded[k]);
+  }
 }
 
 static void buildNarrow(void *user, const ShardInsert *at, const MlirValue *arguments,
@@ -317,20 +395,8 @@ static void buildNarrow(void *user, const ShardInsert *at, const MlirValue *argu
 
 /// Whether the value is a fill with a number of at most 31 bits.
 static bool isSmallFill(MlirValue value) {
-  MlirOperation op =
-      mlirValueIsAOpResult(value) ? mlirOpResultGetOwner(value) : (MlirOperation){NULL};
-  if (shardOpIs(op, "linalg.fill") || shardOpIs(op, "tensor.splat")) {
-    value = mlirOperationGetOperand(op, 0);
-    op = mlirValueIsAOpResult(value) ? mlirOpResultGetOwner(value) : (MlirOperation){NULL};
-  }
-  MlirAttribute number =
-      shardOpIs(op, "arith.constant") ? shardOpGetAttribute(op, "value") : mlirAttributeGetNull();
-  if (!mlirAttributeIsNull(number) && mlirAttributeIsADenseElements(number) &&
-      mlirDenseElementsAttrIsSplat(number))
-    number = mlirDenseElementsAttrGetSplatValue(number);
   int64_t x;
-  return !mlirAttributeIsNull(number) && mlirAttributeIsAInteger(number) &&
-         shardAttrGetI64(number, &x) && x >= INT32_MIN && x <= INT32_MAX;
+  return shardAttrGetI64(shardSequenceFill(value), &x) && x >= INT32_MIN && x <= INT32_MAX;
 }
 
 /// Places as 32-bit integers, where they fit.
@@ -361,13 +427,30 @@ static void localiseChoice(Ranks *ranks, MlirValue *values) {
   MlirOperation end = mlirBlockGetTerminator(body);
   intptr_t n = mlirOperationGetNumResults(copy), nInputs = mlirOperationGetNumOperands(copy) - n;
   MlirValue *offered = SHARD_ARENA_ARRAY(arena, MlirValue, n);
+  MlirValue *states = SHARD_ARENA_ARRAY(arena, MlirValue, n);
   MlirValue *yields = SHARD_ARENA_ARRAY(arena, MlirValue, n);
   MlirValue *operands = SHARD_ARENA_ARRAY(arena, MlirValue, 2 * n);
   MlirAffineMap *maps = SHARD_ARENA_ARRAY(arena, MlirAffineMap, 2 * n);
   for (intptr_t k = 0; k < n; ++k) {
     offered[k] = shardSequenceOffered(copy, k);
+    states[k] = mlirBlockGetArgument(body, nInputs + k);
     yields[k] = mlirOperationGetOperand(end, k);
     operands[n + k] = mlirOperationGetOperand(copy, nInputs + k);
+  }
+  Choice choice = {.arena = arena,
+                   .body = body,
+                   .offered = offered,
+                   .states = states,
+                   .yields = yields,
+                   .isPlace = ranks->sequence.isPlace,
+                   .nan = ranks->sequence.nan,
+                   .value = ranks->sequence.value,
+                   .nResults = n};
+  if (choice.nan != SHARD_CHOICE_NAN_PLAIN) {
+    MlirValue *kept = SHARD_ARENA_ARRAY(arena, MlirValue, n);
+    keepSigns(&choice, &ranks->at, states, kept);
+    for (intptr_t k = 0; k < n; ++k)
+      mlirOperationSetOperand(end, k, kept[k]);
   }
   maskSteps(ranks, NULL);
   mlirBlockAppendOwnedOperation(ranks->at.block, copy);
@@ -384,7 +467,6 @@ static void localiseChoice(Ranks *ranks, MlirValue *values) {
   char *iterators = SHARD_ARENA_ARRAY(arena, char, rank + 2);
   memset(iterators, 'p', (size_t)rank + 1);
   iterators[0] = 'r';
-  Choice choice = {arena, body, offered, yields, nInputs, n};
   MlirOperation chosen =
       shardInsertGeneric(&ranks->at, iterators, n, n, operands, maps, buildChoice, &choice);
   for (intptr_t k = 0; k < n; ++k)
