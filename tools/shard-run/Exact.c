@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_FRACTION = 60, MAX_TRIPS = 256, MAX_DEPTH = 64 };
+enum { MAX_FRACTION = 60, MAX_TRIPS = 1024, MAX_DEPTH = 64 };
 
 /// Facts by value: a table with open addressing.
 typedef struct Facts {
@@ -103,10 +103,15 @@ static ExactFact ofData(ShardRtElement element, const void *data, size_t count) 
   return fact;
 }
 
-static ExactFact ofDrawn(const Distribution *distribution, int32_t limit) {
+static ExactFact ofDrawn(const ValueSource *source) {
+  const Distribution *distribution = &source->distribution;
   if (distribution->kind == DISTRIBUTION_INDEX)
     return whole((double)(distribution->count > 1 ? distribution->count - 1 : 1));
-  return whole(distribution->kind == DISTRIBUTION_MASK ? 1 : limit);
+  if (distribution->kind == DISTRIBUTION_MASK)
+    return whole(1);
+  ExactFact fact = whole(source->whole);
+  fact.line = source->line;
+  return fact;
 }
 
 static MlirType elementTypeOf(MlirType type) {
@@ -133,11 +138,14 @@ static ExactFact inexact(MlirOperation op, bool tooLarge) {
   return (ExactFact){.low = -INFINITY, .high = INFINITY, .culprit = op, .tooLarge = tooLarge};
 }
 
-/// `fact` as a value of `type` that `op` makes: does it fit the mantissa?
+/// `fact` as a value of `type` that `op` makes: does it fit the mantissa? A sum or product of what
+/// a function gave is rounded, and then its order counts.
 static ExactFact fit(ExactFact fact, MlirType type, MlirOperation op) {
   int bits = mantissaBits(type);
   if (!fact.exact || bits == 0)
     return fact;
+  if (!mlirOperationIsNull(fact.function))
+    return inexact(fact.function, false);
   double largest = mlirTypeIsAF16(elementTypeOf(type)) ? 65504 : INFINITY;
   double bound = fmax(fabs(fact.low), fabs(fact.high));
   if (!(ldexp(bound, fact.fraction) <= ldexp(1, bits)) || bound > largest)
@@ -151,6 +159,9 @@ static ExactFact join(ExactFact x, ExactFact y) {
   x.low = fmin(x.low, y.low);
   x.high = fmax(x.high, y.high);
   x.fraction = x.fraction > y.fraction ? x.fraction : y.fraction;
+  if (mlirOperationIsNull(x.function))
+    x.function = y.function;
+  x.line = 0;
   return x;
 }
 
@@ -258,6 +269,11 @@ static const char *const choices[] = {"arith.maximumf",
                                       "tensor.scatter",
                                       "tensor.gather",
                                       NULL};
+// Of a number, another: the same bits for the same bits, whatever is rounded inside.
+static const char *const functions[] = {"math.exp",  "math.exp2",  "math.expm1", "math.log",
+                                        "math.log2", "math.log1p", "math.sin",   "math.cos",
+                                        "math.tan",  "math.tanh",  "math.erf",   "math.sqrt",
+                                        "math.atan", "math.rsqrt", NULL};
 static const char *const roundings[] = {"math.floor", "math.ceil",      "math.trunc",
                                         "math.round", "math.roundeven", NULL};
 static const char *const integers[] = {"arith.fptosi", "arith.fptoui", "arith.cmpf", NULL};
@@ -329,7 +345,12 @@ static ExactFact ofNumbers(MlirOperation op, intptr_t n, const ExactFact *facts)
     all.fraction += (int32_t)fmax(0, log2(power));
     return fit(all, type, op);
   }
-  if (nameIsOneOf(op, roundings)) {
+  if (nameIsOneOf(op, functions)) {
+    if (all.exact)
+      all = (ExactFact){.exact = true, .low = -INFINITY, .high = INFINITY, .function = op};
+    return all;
+  }
+  if (mlirOperationIsNull(all.function) && nameIsOneOf(op, roundings)) {
     all.fraction = 0;
     all.low = floor(all.low);
     all.high = ceil(all.high);
@@ -342,10 +363,10 @@ static ExactFact ofNumbers(MlirOperation op, intptr_t n, const ExactFact *facts)
   if (nameIs(op, "math.absf") || nameIs(op, "math.absi")) {
     all.high = fmax(fabs(all.low), fabs(all.high));
     all.low = 0;
-    return fit(all, type, op);
+    return all;
   }
   if (nameIsOneOf(op, choices))
-    return fit(all, type, op);
+    return mlirOperationIsNull(all.function) ? fit(all, type, op) : all;
   if (nameIsOneOf(op, integers)) {
     all.fraction = 0;
     if (nameIs(op, "arith.cmpf"))
@@ -382,8 +403,43 @@ static MlirBlock bodyOf(MlirOperation op, intptr_t region) {
   return mlirRegionGetFirstBlock(mlirOperationGetRegion(op, region));
 }
 
-/// Steps of the loops of a linalg op that are not in result `index`'s map.
-static double reductionCount(MlirOperation op, intptr_t index) {
+/// Whether `value` is zero where `argument` of the same body is.
+static bool vanishesWith(MlirValue value, MlirValue argument) {
+  static const char *const keeping[] = {
+      "arith.mulf",   "arith.muli", "arith.extf",   "arith.truncf",
+      "arith.sitofp", "arith.negf", "arith.fptosi", NULL};
+  if (mlirValueEqual(value, argument))
+    return true;
+  if (!mlirValueIsAOpResult(value) || !nameIsOneOf(mlirOpResultGetOwner(value), keeping))
+    return false;
+  MlirOperation op = mlirOpResultGetOwner(value);
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); ++i)
+    if (vanishesWith(mlirOperationGetOperand(op, i), argument))
+      return true;
+  return false;
+}
+
+/// The least number of terms that are not zero of a sum over `loop`, `count` long, of `term`.
+static double countTerms(Analysis *a, MlirOperation op, MlirValue term, intptr_t loop,
+                         double count) {
+  MlirAttribute maps = mlirLinalgGetIndexingMapsAttribute(op);
+  MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); ++i) {
+    ExactFact fact = factOf(a, mlirOperationGetOperand(op, i));
+    MlirAffineMap map = mlirAffineMapAttrGetValue(mlirArrayAttrGetElement(maps, i));
+    if (fact.line > 0 && vanishesWith(term, mlirBlockGetArgument(body, i)))
+      for (intptr_t d = 0; d < mlirAffineMapGetNumResults(map); ++d) {
+        MlirAffineExpr expr = mlirAffineMapGetResult(map, d);
+        if (mlirAffineExprIsADim(expr) && mlirAffineDimExprGetPosition(expr) == loop)
+          count = fmin(count, fact.line);
+      }
+  }
+  return count;
+}
+
+/// Steps of the loops of a linalg op that are not in result `index`'s map; with `term`, only those
+/// in which it may be other than zero.
+static double reductionCount(Analysis *a, MlirOperation op, intptr_t index, MlirValue term) {
   MlirAttribute maps = mlirLinalgGetIndexingMapsAttribute(op);
   intptr_t nOperands = mlirOperationGetNumOperands(op), nResults = mlirOperationGetNumResults(op);
   if (mlirAttributeIsNull(maps) || mlirArrayAttrGetNumElements(maps) != nOperands)
@@ -411,7 +467,7 @@ static double reductionCount(MlirOperation op, intptr_t index) {
   double count = 1;
   for (intptr_t l = 0; l < nLoops; ++l)
     if (!inResult[l])
-      count *= sizes[l];
+      count *= mlirValueIsNull(term) ? sizes[l] : countTerms(a, op, term, l, sizes[l]);
   return count;
 }
 
@@ -434,13 +490,14 @@ static ExactFact reduce(Analysis *a, MlirOperation op, intptr_t index, MlirBlock
   MlirValue accumulator = mlirBlockGetArgument(body, nInputs + index);
   MlirValue yielded = mlirOperationGetOperand(terminatorOf(body), index);
   MlirType type = mlirValueGetType(yielded);
-  double count = reductionCount(op, index);
   MlirOperation last =
       mlirValueIsAOpResult(yielded) ? mlirOpResultGetOwner(yielded) : (MlirOperation){NULL};
   MlirValue other = mlirOperationIsNull(last) ? (MlirValue){NULL} : otherOperand(last, accumulator);
   if (!mlirValueIsNull(other)) {
     ExactFact step = factOf(a, other);
-    if (nameIsOneOf(last, sums)) {
+    bool adds = nameIsOneOf(last, sums);
+    double count = reductionCount(a, op, index, adds ? other : (MlirValue){NULL});
+    if (adds) {
       if (nameIs(last, "arith.subf") || nameIs(last, "arith.subi"))
         step = negative(step);
       step.low = fmin(0, times(step.low, count)); // partial sums
@@ -703,8 +760,8 @@ static ExactFact *analyseWith(MlirOperation module, const ShardProgram *program,
     size_t count = 1;
     for (int32_t d = 0; d < value->rank; ++d)
       count *= (size_t)value->globalShape[d];
-    arguments[value->index] = source->data ? ofData(value->element, source->data, count)
-                                           : ofDrawn(&source->distribution, options->wholeNumbers);
+    arguments[value->index] =
+        source->data ? ofData(value->element, source->data, count) : ofDrawn(source);
   }
   ExactFact *out = analyse(module, arguments, values.count, outCount);
   free(arguments);
@@ -714,11 +771,15 @@ static ExactFact *analyseWith(MlirOperation module, const ShardProgram *program,
 
 ExactFact *exactChoose(MlirOperation module, const ShardProgram *program, ValueOptions *options,
                        size_t *outCount) {
+  // Large numbers first; what adds up too many of them (bf16) has few that are not zero.
+  static const struct {
+    int32_t limit, line;
+  } trials[] = {{3, 0}, {2, 0}, {1, 0}, {1, 128}};
   ExactFact *best = NULL;
-  size_t bestExact = 0;
-  int32_t bestLimit = 0;
-  for (int32_t limit = 3; limit >= 1; --limit) {
-    options->wholeNumbers = limit;
+  size_t bestExact = 0, chosen = 0;
+  for (size_t t = 0; t < sizeof trials / sizeof *trials; ++t) {
+    options->wholeNumbers = trials[t].limit;
+    options->nonzeroLine = trials[t].line;
     ExactFact *facts = analyseWith(module, program, options, outCount);
     size_t nExact = 0;
     for (size_t i = 0; i < *outCount; ++i)
@@ -730,9 +791,10 @@ ExactFact *exactChoose(MlirOperation module, const ShardProgram *program, ValueO
     free(best);
     best = facts;
     bestExact = nExact;
-    bestLimit = limit;
+    chosen = t;
   }
-  options->wholeNumbers = bestLimit;
+  options->wholeNumbers = trials[chosen].limit;
+  options->nonzeroLine = trials[chosen].line;
   return best;
 }
 

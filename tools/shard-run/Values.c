@@ -31,6 +31,14 @@ static double normalFromBits(uint64_t bits) {
   return (sum - 131070.0) * (1.7320508075688772 / 65536.0);
 }
 
+static bool isLeftZero(const ValueSource *source, size_t element) {
+  int64_t indices[PLACEMENT_MAX_DIMS], sum = 0;
+  valuesIndicesOf(source->shape, element, indices);
+  for (int32_t d = 0; d < source->shape->rank; ++d)
+    sum += indices[d];
+  return sum % source->period != 0;
+}
+
 static double draw(const ValueSource *source, size_t element) {
   const Distribution *distribution = &source->distribution;
   uint64_t bits = randomBits(source->key, element);
@@ -41,6 +49,8 @@ static double draw(const ValueSource *source, size_t element) {
   case DISTRIBUTION_MASK:
     return element % (size_t)source->rowLength == 0 || (bits >> 61) != 0;
   default:
+    if (source->line && isLeftZero(source, element))
+      return 0;
     if (source->whole) { // 1 to N around a mean, else -N to N
       uint64_t n = (uint64_t)source->whole;
       return distribution->mean != 0 ? (double)(1 + (((bits >> 32) * n) >> 32))
@@ -184,6 +194,12 @@ void valuesCreate(const ShardProgram *program, const ValueOptions *options, Valu
                             ? value->globalShape[value->rank - 1]
                             : 1;
     source->whole = options->wholeNumbers;
+    source->line = options->nonzeroLine;
+    source->shape = value, source->period = 1;
+    for (int32_t d = 0; source->line && d < value->rank; ++d) {
+      int64_t period = (value->globalShape[d] + source->line - 1) / source->line;
+      source->period = period > source->period ? period : source->period;
+    }
     if ((size_t)value->index < options->nDistributions)
       source->distribution = options->distributions[value->index];
     const char *role = roleOf(options->describing ? options->describing : program, value);

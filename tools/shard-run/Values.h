@@ -17,6 +17,9 @@ typedef struct ValueSource {
   int64_t rowLength; // last dimension
   int32_t whole;     // whole numbers only, up to this one; 0: any
   void *padded;      // data, when it is in storage with padding of dynamic dimensions
+  int32_t line;      // with `whole`: at most so many along any dimension are not zero; 0: any
+  int64_t period;    // with `line`: the sum of an element's indices divides by it, or it is zero
+  const ShardProgramValue *shape;
 } ValueSource;
 
 typedef struct ValueSet {
@@ -31,7 +34,8 @@ typedef struct ValueOptions {
   const char *dataPath; // folder or .safetensors; null: drawn
   bool seeded;          // --seed was given
   uint64_t seed;
-  int32_t wholeNumbers;              // whole numbers only, up to this one; 0: any
+  int32_t wholeNumbers; // whole numbers only, up to this one; 0: any
+  int32_t nonzeroLine;  // with whole numbers: of a line, at most these are not 0; 0: any
   const Distribution *distributions; // [nDistributions] by argument; may be null
   size_t nDistributions;
   const ShardProgram *describing; // whose roles decide; null: the program's own
