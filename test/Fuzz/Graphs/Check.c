@@ -371,8 +371,10 @@ static void compare(const Program *p, const Compiled *original, const Compiled *
       out->exact = false;
     }
   }
-  if (!p->exact) // any numbers
+  if (!p->exact) { // any numbers
+    snprintf(out->message, sizeof out->message, "in f64, with ops that round");
     valueOptions.wholeNumbers = 0, memset(exact, 0, nFacts), out->exact = false;
+  }
   free(facts);
   ValueSet values, originalValues;
   valuesCreate(original->program, &valueOptions, &originalValues);
@@ -388,6 +390,9 @@ static void compare(const Program *p, const Compiled *original, const Compiled *
                          .exact = exact};
   ExecuteOptions twice = {
       .iterations = 2, .nReferences = 1, .references = &reference, .keepResults = true};
+  Disturbance planted = {sharded->program, 0, 1, false};
+  if (p->planted)
+    twice.disturb = disturb, twice.userData = &planted;
   executeProgram(sharded->program, &values, &twice, &run);
   for (int k = 0; k < SHARD_RT_N_KINDS; ++k)
     out->collective |= run.bytes[k] > 0;

@@ -94,7 +94,8 @@ typedef struct Program {
   char degrees[64];
   bool used[MAX_ROWS]; // rows of the op table
   bool hasCall, hasLoop, failed;
-  bool brief; // compared once, for reduction
+  bool brief;   // compared once, for reduction
+  bool planted; // rank 0's values are changed in the run that is compared: it must be found
 } Program;
 
 /// Writes a program. `release` it after use.
