@@ -18,12 +18,18 @@
 
 enum { MAX_RANK = 5 };
 
+// With --dynamic, these stand for the batch and the sequence while shapes are computed: a size that
+// one of them divides is written `?`, and as a number of the program where one is wanted.
+enum { BATCH_MARK = 1000003, SEQUENCE_MARK = 1000033 };
+
 typedef struct Options {
   const char *family; // "llama" or "gpt"
   int64_t heads, kvHeads, headSize, width, ff, layers, batch, sequence, vocab;
   int64_t wideEvery, wideFirst; // every N-th and the first N layers have twice the ff
   int64_t experts, top;         // 0: one feed-forward; else how many, and how many a token takes
   bool bias, parallel, qkNorm, tied, mask;
+  const char *dynamic; // "batch", "sequence" or "both"; null: none
+  int64_t positions;   // rows of learned positions
 } Options;
 
 typedef struct Text {
@@ -46,10 +52,12 @@ typedef struct Cached { // a tensor.empty or fill of a type, one for all users
 typedef struct Generator {
   Options options;
   Text head, body, json; // signature, ops, args.json's list
-  Text constants;
+  Text dims, constants;  // numbers that are sizes; others
   int nValues, nArguments, nResults;
   Cached *cache;
   size_t nCached;
+  char (*sizes)[64]; // names in `dims`
+  size_t nSizes;
 } Generator;
 
 static void *checked(void *memory) {
@@ -86,10 +94,57 @@ static Value makeValue(Generator *g, const char *element, int rank, const int64_
   return value;
 }
 
+static bool isDynamic(int64_t size) {
+  return size && (size % BATCH_MARK == 0 || size % SEQUENCE_MARK == 0);
+}
+
+/// The size as an operand: a number, or the name of one that the program computes.
+static void putSize(Generator *g, Text *text, int64_t size) {
+  bool batch = size && size % BATCH_MARK == 0;
+  int64_t rest = batch ? size / BATCH_MARK : size;
+  bool sequence = rest && rest % SEQUENCE_MARK == 0;
+  rest = sequence ? rest / SEQUENCE_MARK : rest;
+  if (!batch && !sequence) {
+    put(text, "%" PRId64, size);
+    return;
+  }
+  const char *first = batch ? "%dim_batch" : "%dim_sequence";
+  if (rest == 1 && batch != sequence) {
+    put(text, "%s", first);
+    return;
+  }
+  char name[64];
+  snprintf(name, sizeof name, "%%size%s%s_%" PRId64, batch ? "_b" : "", sequence ? "_s" : "", rest);
+  put(text, "%s", name);
+  for (size_t i = 0; i < g->nSizes; ++i)
+    if (strcmp(g->sizes[i], name) == 0)
+      return;
+  g->sizes = checked(realloc(g->sizes, (g->nSizes + 1) * sizeof *g->sizes));
+  memcpy(g->sizes[g->nSizes++], name, sizeof name);
+  if (batch && sequence)
+    put(&g->dims, "    %s%s = arith.muli %%dim_batch, %%dim_sequence : index\n", name,
+        rest == 1 ? "" : "_tokens");
+  if (rest == 1)
+    return;
+  put(&g->dims, "    %s_times = arith.constant %" PRId64 " : index\n", name, rest);
+  put(&g->dims, "    %s = arith.muli %s%s, %s_times : index\n", name,
+      batch && sequence ? name : first, batch && sequence ? "_tokens" : "", name);
+}
+
+static void putSizes(Generator *g, int rank, const int64_t *shape) {
+  for (int i = 0; i < rank; ++i) {
+    put(&g->body, "%s", i ? ", " : "");
+    putSize(g, &g->body, shape[i]);
+  }
+}
+
 static void putType(Text *text, const Value *value) {
   put(text, "tensor<");
   for (int i = 0; i < value->rank; ++i)
-    put(text, "%" PRId64 "x", value->shape[i]);
+    if (isDynamic(value->shape[i]))
+      put(text, "?x");
+    else
+      put(text, "%" PRId64 "x", value->shape[i]);
   put(text, "%s>", value->element);
 }
 
@@ -98,10 +153,16 @@ static const char *dtypeOf(const char *element) {
 }
 
 static void putJsonShape(Text *json, const Value *value) {
-  put(json, "\"shape\": [");
+  bool dynamic = false;
   for (int i = 0; i < value->rank; ++i)
-    put(json, "%s%" PRId64, i ? ", " : "", value->shape[i]);
-  put(json, "], \"dtype\": \"%s\"", dtypeOf(value->element));
+    dynamic |= isDynamic(value->shape[i]);
+  if (!dynamic) {
+    put(json, "\"shape\": [");
+    for (int i = 0; i < value->rank; ++i)
+      put(json, "%s%" PRId64, i ? ", " : "", value->shape[i]);
+    put(json, "], ");
+  }
+  put(json, "\"dtype\": \"%s\"", dtypeOf(value->element));
 }
 
 static Value __attribute__((format(printf, 6, 7))) argument(Generator *g, const char *role,
@@ -143,17 +204,34 @@ static void addCached(Generator *g, Text key, Value value) {
   g->cache[g->nCached++] = (Cached){key.data, value};
 }
 
+/// A type by its sizes, of which `?` shows nothing.
+static void putKey(Text *key, const Value *value) {
+  for (int i = 0; i < value->rank; ++i)
+    put(key, "%" PRId64 "x", value->shape[i]);
+  put(key, "%s", value->element);
+}
+
 static Value empty(Generator *g, const char *element, int rank, const int64_t *shape) {
   Value value = {.element = element, .rank = rank};
   memcpy(value.shape, shape, (size_t)rank * sizeof *shape);
   Text key = {0};
-  putType(&key, &value);
+  putKey(&key, &value);
   if (findCached(g, key.data, &value)) {
     free(key.data);
     return value;
   }
   value = makeValue(g, element, rank, shape);
-  put(&g->body, "    %s = tensor.empty() : %s\n", value.name, key.data);
+  Text sizes = {0};
+  put(&sizes, "%s", "");
+  for (int i = 0; i < rank; ++i)
+    if (isDynamic(shape[i])) {
+      put(&sizes, "%s", sizes.length ? ", " : "");
+      putSize(g, &sizes, shape[i]);
+    }
+  put(&g->body, "    %s = tensor.empty(%s) : ", value.name, sizes.data);
+  putType(&g->body, &value);
+  put(&g->body, "\n");
+  free(sizes.data);
   addCached(g, key, value);
   return value;
 }
@@ -164,7 +242,7 @@ static Value fill(Generator *g, const char *constant, const char *element, int r
   Value init = empty(g, element, rank, shape);
   Text key = {0};
   put(&key, "%s ", constant);
-  putType(&key, &init);
+  putKey(&key, &init);
   Value value;
   if (findCached(g, key.data, &value)) {
     free(key.data);
@@ -291,8 +369,7 @@ static Value reshape(Generator *g, Value a, const char *groups, int rank, const 
       groups);
   if (expand) {
     put(t, "output_shape [");
-    for (int i = 0; i < rank; ++i)
-      put(t, "%s%" PRId64, i ? ", " : "", shape[i]);
+    putSizes(g, rank, shape);
     put(t, "] ");
   }
   put(t, ": ");
@@ -353,8 +430,7 @@ static Value sliceLast(Generator *g, Value a, int64_t offset, int64_t size) {
   for (int i = 0; i < a.rank; ++i)
     put(t, "%s%" PRId64, i ? ", " : "", i == a.rank - 1 ? offset : 0);
   put(t, "] [");
-  for (int i = 0; i < a.rank; ++i)
-    put(t, "%s%" PRId64, i ? ", " : "", shape[i]);
+  putSizes(g, a.rank, shape);
   put(t, "] [");
   for (int i = 0; i < a.rank; ++i)
     put(t, "%s1", i ? ", " : "");
@@ -427,6 +503,13 @@ static Value embed(Generator *g, Value table, Value ids) {
   return value;
 }
 
+/// A size as an i64 of a body.
+static void putNumber(Generator *g, Text *text, const char *name, int64_t size) {
+  put(text, isDynamic(size) ? "%s = arith.index_cast " : "%s = arith.constant ", name);
+  putSize(g, text, size);
+  put(text, isDynamic(size) ? " : index to i64" : " : i64");
+}
+
 /// [1 or b, 1, s, s] additive: 0 where a query may look, the lowest float where not.
 static Value attentionMask(Generator *g, Value positions, Value padding) {
   const Options *o = &g->options;
@@ -441,10 +524,14 @@ static Value attentionMask(Generator *g, Value positions, Value padding) {
         map(g, "i1", "      %1 = arith.cmpi ne, %a, %zero_i64 : i64\n      linalg.yield %1 : i1\n",
             1, &padding);
     Value batches = reshape(g, iota(g, b), "[[0, 1, 2, 3]]", SHAPE(b, 1, 1, 1));
+    Text rows = {0}, length = {0}, type = {0};
+    putNumber(g, &rows, "%batch", b);
+    putNumber(g, &length, "%length", s);
+    putType(&type, &real);
     char body[1024];
     snprintf(body, sizeof body,
-             "      %%batch = arith.constant %" PRId64 " : i64\n"
-             "      %%length = arith.constant %" PRId64 " : i64\n"
+             "      %s\n"
+             "      %s\n"
              "      %%1 = arith.cmpi slt, %%a, %%zero_i64 : i64\n"
              "      %%2 = arith.addi %%a, %%batch : i64\n"
              "      %%3 = arith.select %%1, %%2, %%a : i64\n"
@@ -453,9 +540,12 @@ static Value attentionMask(Generator *g, Value positions, Value padding) {
              "      %%6 = arith.addi %%b, %%length : i64\n"
              "      %%7 = arith.select %%5, %%6, %%b : i64\n"
              "      %%8 = arith.index_cast %%7 : i64 to index\n"
-             "      %%9 = tensor.extract %s[%%4, %%8] : tensor<%" PRId64 "x%" PRId64 "xi1>\n"
+             "      %%9 = tensor.extract %s[%%4, %%8] : %s\n"
              "      linalg.yield %%9 : i1\n",
-             b, s, real.name, b, s);
+             rows.data, length.data, real.name, type.data);
+    free(rows.data);
+    free(length.data);
+    free(type.data);
     Value padded = map(g, "i1", body, 2, (Value[]){batches, columns});
     allowed = map(g, "i1", "      %1 = arith.andi %a, %b : i1\n      linalg.yield %1 : i1\n", 2,
                   (Value[]){allowed, padded});
@@ -911,7 +1001,8 @@ static void writeModule(Generator *g) {
                        gpt ? "transformer.wte.weight" : "model.embed_tokens.weight");
   Value learned = {0};
   if (gpt)
-    learned = WEIGHT(g, SHAPE(o->sequence + 3, o->width), "transformer.wpe.weight");
+    learned = WEIGHT(g, SHAPE(o->positions ? o->positions : o->sequence + 3, o->width),
+                     "transformer.wpe.weight");
   Layer *layers = checked(calloc((size_t)o->layers, sizeof *layers));
   for (int64_t i = 0; i < o->layers; ++i)
     layers[i] = declareLayer(g, i);
@@ -920,10 +1011,19 @@ static void writeModule(Generator *g) {
   if (!o->tied)
     head = declareLinear(g, o->width, o->vocab, true, false, "", "lm_head");
   Value ids = argument(g, "input", "i64", SHAPE(o->batch, o->sequence), "input_ids");
+  Text idsType = {0};
+  putType(&idsType, &ids);
   Value padding = {0};
   if (o->mask)
     padding = argument(g, "input", "i64", SHAPE(o->batch, o->sequence), "attention_mask");
 
+  if (o->dynamic)
+    put(&g->dims,
+        "    %%c0 = arith.constant 0 : index\n    %%c1 = arith.constant 1 : index\n"
+        "    %%dim_batch = tensor.dim %s, %%c0 : %s\n"
+        "    %%dim_sequence = tensor.dim %s, %%c1 : %s\n",
+        ids.name, idsType.data, ids.name, idsType.data);
+  free(idsType.data);
   Value x = embed(g, table, ids);
   Value positions = iota(g, o->sequence), cosine = {0}, sine = {0};
   if (gpt)
@@ -1016,6 +1116,8 @@ static const char usage[] =
     "  --family=llama|gpt --heads=N --kv-heads=N --head-size=N --width=N --ff=N --layers=N\n"
     "  --batch=N --sequence=N --vocab=N --bias=0|1 --parallel=0|1 --qk-norm=0|1 --tied=0|1 "
     "--mask=0|1\n"
+    "  --dynamic=batch|sequence|both  dimensions that are left open; --positions=N rows for them "
+    "(GPT)\n"
     "  --wide-every=N   every N-th layer has twice the ff; --wide-first=N the first N\n"
     "  --experts=N      experts in place of the feed-forward; --top=N that a token takes (2)\n";
 
@@ -1066,6 +1168,12 @@ int main(int argc, char **argv) {
     if (!equals)
       return fail("option '%s' has no value", text);
     size_t length = (size_t)(equals - text - 2);
+    if (length == 7 && strncmp(text + 2, "dynamic", 7) == 0) {
+      o.dynamic = equals + 1;
+      if (strcmp(o.dynamic, "batch") && strcmp(o.dynamic, "sequence") && strcmp(o.dynamic, "both"))
+        return fail("unknown dimension '%s'", o.dynamic);
+      continue;
+    }
     if (length == 6 && strncmp(text + 2, "family", 6) == 0) {
       o.family = equals + 1;
       if (strcmp(o.family, "llama") != 0 && strcmp(o.family, "gpt") != 0)
@@ -1098,6 +1206,7 @@ int main(int argc, char **argv) {
                  {"wide-every", &o.wideEvery, NULL},
                  {"wide-first", &o.wideFirst, NULL},
                  {"experts", &o.experts, NULL},
+                 {"positions", &o.positions, NULL},
                  {"top", &o.top, NULL}};
     bool known = length == 4 && strncmp(text + 2, "seed", 4) == 0;
     if (known)
@@ -1129,6 +1238,13 @@ int main(int argc, char **argv) {
   if (mkdir(folder, 0777) != 0 && errno != EEXIST)
     return fail("cannot create '%s'", folder);
 
+  const int64_t batch = o.batch, sequence = o.sequence;
+  if (o.dynamic && !o.positions)
+    o.positions = o.sequence + 3;
+  if (o.dynamic && strcmp(o.dynamic, "sequence") != 0)
+    o.batch = BATCH_MARK;
+  if (o.dynamic && strcmp(o.dynamic, "batch") != 0)
+    o.sequence = SEQUENCE_MARK;
   Generator g = {.options = o};
   put(&g.json,
       "{\n \"model\": \"generated\",\n \"family\": \"%s\",\n \"entry\": \"main\",\n"
@@ -1138,20 +1254,22 @@ int main(int argc, char **argv) {
   writeModule(&g);
   put(&g.head, " {\n");
   put(&g.body, "  }\n}\n");
-  Text parts[] = {g.head, g.constants, g.body};
-  if (writeFile(folder, "model.linalg.mlir", 3, parts) ||
+  Text parts[] = {g.head, g.dims, g.constants, g.body};
+  if (writeFile(folder, "model.linalg.mlir", 4, parts) ||
       writeFile(folder, "args.json", 1, &g.json))
     return 1;
   printf("family=%s heads=%" PRId64 " kv-heads=%" PRId64 " head-size=%" PRId64 " width=%" PRId64
          " ff=%" PRId64 " layers=%" PRId64 " batch=%" PRId64 " sequence=%" PRId64 " vocab=%" PRId64
          " bias=%d parallel=%d qk-norm=%d tied=%d mask=%d\n",
-         o.family, o.heads, o.kvHeads, o.headSize, o.width, o.ff, o.layers, o.batch, o.sequence,
+         o.family, o.heads, o.kvHeads, o.headSize, o.width, o.ff, o.layers, batch, sequence,
          o.vocab, o.bias, o.parallel, o.qkNorm, o.tied, o.mask);
   for (size_t i = 0; i < g.nCached; ++i)
     free(g.cache[i].key);
   free(g.cache);
   free(g.head.data);
   free(g.constants.data);
+  free(g.dims.data);
+  free(g.sizes);
   free(g.body.data);
   free(g.json.data);
   return 0;

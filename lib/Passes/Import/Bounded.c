@@ -47,7 +47,7 @@ ShardBounded *shardBoundedCreate(const ShardImport *import, int32_t nDims,
     terms[1 + k] = 1;
     ShardDigit *digit = SHARD_ARENA_NEW(b->arena, ShardDigit);
     *digit = (ShardDigit){dims[k].most, terms};
-    shape[dims[k].dimension] = (ShardExtent){1, digit};
+    shape[dims[k].dimension] = (ShardExtent){.n = 1, .digits = digit};
   }
   for (intptr_t i = 0; i < b->nArguments; ++i)
     if (arguments[i])

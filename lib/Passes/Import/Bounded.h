@@ -30,6 +30,7 @@ typedef struct ShardDigit {
 typedef struct ShardExtent {
   int32_t n;
   const ShardDigit *digits;
+  bool loose; // the digits are the factors of a product, in no order
 } ShardExtent;
 
 typedef struct ShardBounded {
@@ -118,6 +119,9 @@ MlirLogicalResult shardBoundedDescribe(ShardBounded *b, MlirOperation *op, Shard
 /// And after: the results have the extents, and the op its masks.
 MlirLogicalResult shardBoundedSettle(ShardBounded *b, MlirOperation op,
                                      const ShardBoundedOp *described);
+
+/// One error: the op cannot have dynamic dimensions here.
+MlirLogicalResult shardBoundedRefuse(MlirOperation op);
 
 /// BoundedMasks.c: masks for a linalg op whose loops have these extents.
 MlirLogicalResult shardBoundedMask(ShardBounded *b, MlirOperation op, intptr_t nLoops,

@@ -44,7 +44,7 @@ ShardExtent shardExtentOfNumber(const ShardBounded *b, int64_t number) {
     return (ShardExtent){0};
   ShardDigit *digit = SHARD_ARENA_NEW(b->arena, ShardDigit);
   *digit = numberDigit(b, number);
-  return (ShardExtent){1, digit};
+  return (ShardExtent){.n = 1, .digits = digit};
 }
 
 bool shardExtentIsNumber(const ShardBounded *b, const ShardExtent *extent) {
@@ -154,10 +154,18 @@ static void noteEqual(ShardBounded *b, const ShardDigit *x, const ShardDigit *y)
   b->equal[b->nEqual++] = sum;
 }
 
+/// Whether two products have the same factors.
+static bool sameFactors(const ShardBounded *b, const ShardExtent *x, const ShardExtent *y) {
+  ShardExtent parts[] = {*x};
+  bool known[] = {true};
+  parts[0].loose = true;
+  return shardExtentSplit(b, y, 1, parts, known);
+}
+
 bool shardExtentUnify(ShardBounded *b, const ShardExtent *x, const ShardExtent *y,
                       ShardExtent *out) {
-  *out = shardExtentIsNumber(b, y) ? *y : *x;
-  if (shardExtentEqual(b, x, y))
+  *out = shardExtentIsNumber(b, y) || x->loose ? *y : *x;
+  if (shardExtentEqual(b, x, y) || ((x->loose || y->loose) && sameFactors(b, x, y)))
     return true;
   ShardDigit left, right;
   if (oneDigit(b, x, &left) && oneDigit(b, y, &right)) {
@@ -166,7 +174,7 @@ bool shardExtentUnify(ShardBounded *b, const ShardExtent *x, const ShardExtent *
       noteEqual(b, &left, &right);
     return true;
   }
-  if (x->n != y->n)
+  if (x->n != y->n || x->loose || y->loose)
     return false;
   for (int32_t i = 0; i < x->n; ++i)
     if (shardDigitIsNumber(b, &x->digits[i]) != shardDigitIsNumber(b, &y->digits[i]) ||
@@ -178,43 +186,75 @@ bool shardExtentUnify(ShardBounded *b, const ShardExtent *x, const ShardExtent *
   return true;
 }
 
-/// Takes `part` off the front of `rest` [n, its first digit may be what is left of a number].
-static bool takeFront(const ShardBounded *b, ShardDigit *rest, int32_t *at, int32_t n,
-                      const ShardExtent *part) {
-  for (int32_t i = 0; i < part->n; ++i) {
-    const ShardDigit *digit = &part->digits[i];
-    if (*at == n)
-      return false;
-    ShardDigit *front = &rest[*at];
-    if (digitEqual(b, front, digit)) {
-      ++*at;
-    } else if (shardDigitIsNumber(b, front) && shardDigitIsNumber(b, digit) && digit->bound > 0 &&
-               front->bound % digit->bound == 0) {
-      *front = numberDigit(b, front->bound / digit->bound);
-    } else {
-      return false;
-    }
-  }
-  return true;
+/// What is still to be taken of a part: its digits that vary, and the product of the others.
+typedef struct Wanted {
+  int32_t n;
+  ShardDigit *digits;
+  int64_t number;
+} Wanted;
+
+static Wanted wantedOf(const ShardBounded *b, const ShardExtent *part) {
+  Wanted wanted = {0, SHARD_ARENA_ARRAY(b->arena, ShardDigit, part->n + 1), 1};
+  for (int32_t i = 0; i < part->n; ++i)
+    if (shardDigitIsNumber(b, &part->digits[i]))
+      wanted.number *= part->digits[i].bound;
+    else
+      wanted.digits[wanted.n++] = part->digits[i];
+  return wanted;
 }
 
-/// The same at the back.
-static bool takeBack(const ShardBounded *b, ShardDigit *rest, int32_t at, int32_t *n,
-                     const ShardExtent *part) {
-  for (int32_t i = part->n - 1; i >= 0; --i) {
-    const ShardDigit *digit = &part->digits[i];
-    if (at == *n)
-      return false;
-    ShardDigit *back = &rest[*n - 1];
-    if (digitEqual(b, back, digit)) {
-      --*n;
-    } else if (shardDigitIsNumber(b, back) && shardDigitIsNumber(b, digit) && digit->bound > 0 &&
-               back->bound % digit->bound == 0) {
-      *back = numberDigit(b, back->bound / digit->bound);
-    } else {
-      return false;
-    }
+/// Takes a digit, or as much of a number as is wanted, which is then divided. 0: not wanted, 1: a
+/// part of it, 2: all.
+static int takeDigit(const ShardBounded *b, Wanted *wanted, ShardDigit *digit, ShardDigit *taken) {
+  *taken = *digit;
+  if (!shardDigitIsNumber(b, digit)) {
+    for (int32_t i = 0; i < wanted->n; ++i)
+      if (digitEqual(b, &wanted->digits[i], digit)) {
+        wanted->digits[i] = wanted->digits[--wanted->n];
+        return 2;
+      }
+    return 0;
   }
+  if (digit->bound < 1 || wanted->number <= 1)
+    return 0;
+  if (wanted->number % digit->bound == 0) {
+    wanted->number /= digit->bound;
+    return 2;
+  }
+  if (digit->bound % wanted->number != 0)
+    return 0;
+  *taken = numberDigit(b, wanted->number);
+  *digit = numberDigit(b, digit->bound / wanted->number);
+  wanted->number = 1;
+  return 1;
+}
+
+/// Takes `part` off the front (or the back) of the digits [*begin, *end), and puts it in their
+/// order.
+static bool takePart(const ShardBounded *b, ShardDigit *digits, int32_t *begin, int32_t *end,
+                     bool front, ShardExtent *part) {
+  ShardDigit *taken = SHARD_ARENA_ARRAY(b->arena, ShardDigit, *end - *begin + 1);
+  Wanted wanted = wantedOf(b, part);
+  if (wanted.number < 1)
+    return false;
+  int32_t n = 0;
+  while (wanted.n || wanted.number > 1) {
+    if (*begin == *end)
+      return false;
+    int how = takeDigit(b, &wanted, &digits[front ? *begin : *end - 1], &taken[n]);
+    if (!how)
+      return false;
+    ++n;
+    *begin += how == 2 && front;
+    *end -= how == 2 && !front;
+  }
+  ShardExtent ordered = {0};
+  ShardDigit *list = SHARD_ARENA_ARRAY(b->arena, ShardDigit, n + 1);
+  for (int32_t i = 0; i < n; ++i)
+    append(b, &ordered, list, taken[front ? i : n - 1 - i]);
+  if (!part->loose && !shardExtentEqual(b, &ordered, part))
+    return false;
+  *part = ordered;
   return true;
 }
 
@@ -226,10 +266,10 @@ bool shardExtentSplit(const ShardBounded *b, const ShardExtent *source, intptr_t
   int32_t begin = 0, end = source->n;
   intptr_t first = 0, last = n;
   while (first < n && known[first])
-    if (!takeFront(b, rest, &begin, end, &parts[first++]))
+    if (!takePart(b, rest, &begin, &end, true, &parts[first++]))
       return false;
   while (last > first && known[last - 1])
-    if (!takeBack(b, rest, begin, &end, &parts[--last]))
+    if (!takePart(b, rest, &begin, &end, false, &parts[--last]))
       return false;
   if (last - first > 1)
     return false;
@@ -302,16 +342,21 @@ static bool scalarOfOp(const ShardBounded *b, MlirOperation op, ShardExtent *out
     if (scale <= 0) // no extent, but maybe part of one
       return shardExtentSum(b, &zero, left ? &y : &x, scale, out);
     *out = shardExtentProduct(b, &x, &y);
+    out->loose = out->n > 1;
     return true;
   }
   if (shardOpIs(op, "arith.divsi") || shardOpIs(op, "arith.divui") ||
       shardOpIs(op, "arith.floordivsi") || shardOpIs(op, "arith.ceildivsi")) {
-    bool known[2] = {false, true};
-    ShardExtent parts[2] = {{0}, y};
-    if (!shardExtentSplit(b, &x, 2, parts, known)) // what was multiplied in, divided out
-      return false;
-    *out = parts[0];
-    return true;
+    // What was multiplied in is divided out, from either end: the order says nothing here.
+    for (int back = 1; back >= 0; --back) {
+      bool known[2] = {!back, back};
+      ShardExtent parts[2] = {y, y};
+      if (shardExtentSplit(b, &x, 2, parts, known)) {
+        *out = parts[!back];
+        return true;
+      }
+    }
+    return false;
   }
   return false;
 }

@@ -207,6 +207,45 @@ static MlirValue validStep(Body *body, const bool *wanted) {
   return valid;
 }
 
+/// Whether an index into storage is the index in the shape: all digits but the first are numbers.
+static bool isPlain(const ShardBounded *b, const ShardExtent *extent) {
+  for (int32_t i = 1; i < extent->n; ++i)
+    if (!shardDigitIsNumber(b, &extent->digits[i]))
+      return false;
+  return true;
+}
+
+/// linalg.index counts steps of storage; what the body computes from it is about the shape.
+static void countInShape(Body *body, MlirOperation index, const ShardExtent *extent) {
+  ShardBounded *b = body->b;
+  bool *read = SHARD_ARENA_ARRAY(b->arena, bool, b->nDims + 1);
+  addRead(b, extent, read);
+  for (int32_t k = 0; k < b->nDims; ++k)
+    if (read[k])
+      extentIn(body, k);
+  MlirOperation after = mlirOperationGetNextInBlock(index);
+  ShardInsert at = shardInsertBefore(after);
+  MlirValue rest = mlirOperationGetResult(index, 0), sum = {NULL}, scale = {NULL};
+  for (int32_t i = extent->n - 1; i >= 0; --i) {
+    MlirValue bound = shardInsertIndexConstant(&at, extent->digits[i].bound), step = rest;
+    if (i > 0) {
+      step = shardInsertBinary(&at, "arith.remui", rest, bound);
+      rest = shardInsertBinary(&at, "arith.divui", rest, bound);
+    }
+    MlirValue term =
+        mlirValueIsNull(scale) ? step : shardInsertBinary(&at, "arith.muli", step, scale);
+    sum = mlirValueIsNull(sum) ? term : shardInsertBinary(&at, "arith.addi", sum, term);
+    MlirValue count = shardDigitBuild(b, &at, &extent->digits[i], body->extents);
+    scale = mlirValueIsNull(scale) ? count : shardInsertBinary(&at, "arith.muli", scale, count);
+  }
+  ShardOpList made = {.arena = b->arena};
+  for (MlirOperation op = mlirOperationGetNextInBlock(index); !mlirOperationEqual(op, after);
+       op = mlirOperationGetNextInBlock(op))
+    shardOpListAppend(&made, op);
+  mlirValueReplaceAllUsesExcept(mlirOperationGetResult(index, 0), sum, (intptr_t)made.nOps,
+                                made.ops);
+}
+
 /// Whether an index is a loop's own, and every step of it is inside.
 static bool isInside(const Body *body, MlirValue index, int64_t size) {
   MlirOperation op = shardValueDefiningOp(index);
@@ -219,20 +258,18 @@ static bool isInside(const Body *body, MlirValue index, int64_t size) {
   return loop >= 0 && loop < body->nLoops && shardExtentBound(&body->loops[loop]) <= size;
 }
 
-/// A read at a step in padding is one at 0.
-static void guardRead(Body *body, MlirOperation extract, MlirValue valid) {
+/// A read at a step in padding reads something, but never past the end.
+static void guardRead(Body *body, MlirOperation extract) {
   MlirType type = mlirValueGetType(mlirOperationGetOperand(extract, 0));
   ShardInsert at = shardInsertBefore(extract);
   for (intptr_t d = 1; d < mlirOperationGetNumOperands(extract); ++d) {
     MlirValue index = mlirOperationGetOperand(extract, d);
-    if (!isInside(body, index, mlirShapedTypeGetDimSize(type, d - 1)))
+    int64_t size = mlirShapedTypeGetDimSize(type, d - 1);
+    if (!isInside(body, index, size))
       mlirOperationSetOperand(
-          extract, d, shardInsertSelect(&at, valid, index, shardInsertIndexConstant(&at, 0)));
+          extract, d,
+          shardInsertBinary(&at, "arith.minui", index, shardInsertIndexConstant(&at, size - 1)));
   }
-}
-
-static bool guarded(MlirOperation op) {
-  return shardOpMayTrap(op) || shardOpIs(op, "tensor.extract");
 }
 
 static MlirOperation generic(ShardBounded *b, MlirOperation op) {
@@ -355,6 +392,15 @@ static bool findReduced(const ShardBounded *b, MlirOperation op, intptr_t nLoops
   return any;
 }
 
+static bool hasPlainShape(const ShardBounded *b, MlirValue tensor) {
+  for (intptr_t d = 0; d < mlirShapedTypeGetRank(mlirValueGetType(tensor)); ++d) {
+    ShardExtent extent = shardBoundedExtent(b, tensor, d);
+    if (!isPlain(b, &extent))
+      return false;
+  }
+  return true;
+}
+
 static bool isDim(MlirOperation op) { return shardOpIs(op, "tensor.dim"); }
 
 MlirLogicalResult shardBoundedMask(ShardBounded *b, MlirOperation op, intptr_t nLoops,
@@ -374,22 +420,37 @@ MlirLogicalResult shardBoundedMask(ShardBounded *b, MlirOperation op, intptr_t n
                             "not supported; expected it before the op");
   if (!any)
     return mlirLogicalResultSuccess();
-  bool reduces = findReduced(b, op, nLoops, loops, reduced);
+  bool reduces = findReduced(b, op, nLoops, loops, reduced), counts = false;
   if (reduces && maskReductionOperands(b, op, nLoops, reduced))
     reduces = false;
-  inner.nOps = 0;
-  shardOpListCollect(&inner, op, NULL, guarded);
-  if (!reduces && !inner.nOps)
+  ShardOpList traps = {.arena = b->arena}, reads = traps, indices = traps;
+  shardOpListCollect(&traps, op, NULL, shardOpMayTrap);
+  shardOpListCollect(&reads, op, "tensor.extract", NULL);
+  shardOpListCollect(&indices, op, "linalg.index", NULL);
+  for (size_t i = 0; i < reads.nOps; ++i)
+    if (!hasPlainShape(b, mlirOperationGetOperand(reads.ops[i], 0)))
+      return shardBoundedRefuse(reads.ops[i]);
+  for (intptr_t l = 0; l < nLoops; ++l)
+    counts |= !isPlain(b, &loops[l]);
+  if (!reduces && !traps.nOps && !reads.nOps && !(counts && indices.nOps))
     return mlirLogicalResultSuccess();
-  Body body = bodyOf(b, generic(b, op), nLoops, loops);
-  inner.nOps = 0;
-  shardOpListCollect(&inner, body.op, NULL, guarded);
-  MlirValue valid = inner.nOps ? validStep(&body, dynamic) : (MlirValue){NULL};
-  for (size_t i = 0; i < inner.nOps; ++i)
-    if (shardOpIs(inner.ops[i], "tensor.extract"))
-      guardRead(&body, inner.ops[i], valid);
-    else
-      shardOpGuard(inner.ops[i], valid);
+  op = generic(b, op); // whose body may be a copy
+  traps.nOps = reads.nOps = indices.nOps = 0;
+  shardOpListCollect(&traps, op, NULL, shardOpMayTrap);
+  shardOpListCollect(&reads, op, "tensor.extract", NULL);
+  shardOpListCollect(&indices, op, "linalg.index", NULL);
+  Body body = bodyOf(b, op, nLoops, loops);
+  MlirValue valid = traps.nOps ? validStep(&body, dynamic) : (MlirValue){NULL};
+  for (size_t i = 0; i < traps.nOps; ++i)
+    shardOpGuard(traps.ops[i], valid);
+  for (size_t i = 0; i < reads.nOps; ++i)
+    guardRead(&body, reads.ops[i]);
+  for (size_t i = 0; i < indices.nOps; ++i) {
+    int64_t loop = 0;
+    shardAttrGetI64(shardOpGetAttribute(indices.ops[i], "dim"), &loop);
+    if (!isPlain(b, &loops[loop]))
+      countInShape(&body, indices.ops[i], &loops[loop]);
+  }
   if (reduces)
     maskReductionBody(&body, reduced);
   return mlirLogicalResultSuccess();

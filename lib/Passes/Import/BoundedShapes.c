@@ -39,7 +39,7 @@ static ShardExtent *shapeOf(const ShardBounded *b, MlirValue tensor) {
   return shape;
 }
 
-static MlirLogicalResult refuse(MlirOperation op) {
+MlirLogicalResult shardBoundedRefuse(MlirOperation op) {
   MlirStringRef name = shardOpGetName(op);
   return shardEmitError(op,
                         "'%.*s' of a dynamic dimension with a bound is not supported; expected a "
@@ -74,7 +74,7 @@ static MlirLogicalResult describeLinalg(ShardBounded *b, MlirOperation op, Shard
   MlirAttribute maps = shardIndexingMaps(op);
   intptr_t nOperands = mlirOperationGetNumOperands(op), nResults = mlirOperationGetNumResults(op);
   if (mlirAttributeIsNull(maps) || mlirArrayAttrGetNumElements(maps) != nOperands)
-    return readsDynamic(b, op) ? refuse(op) : mlirLogicalResultSuccess();
+    return readsDynamic(b, op) ? shardBoundedRefuse(op) : mlirLogicalResultSuccess();
   MlirAffineMap first = mlirAffineMapAttrGetValue(mlirArrayAttrGetElement(maps, 0));
   out->nLoops = mlirAffineMapGetNumDims(first);
   out->loops = newShape(b, out->nLoops);
@@ -88,7 +88,7 @@ static MlirLogicalResult describeLinalg(ShardBounded *b, MlirOperation op, Shard
       ShardExtent extent = shardBoundedExtent(b, operand, k);
       intptr_t loop = shardMapResultDim(map, k);
       if (loop < 0 && !shardExtentIsNumber(b, &extent))
-        return refuse(op);
+        return shardBoundedRefuse(op);
       if (loop >= 0 &&
           mlirLogicalResultIsFailure(meet(b, op, &known[loop], &out->loops[loop], &extent)))
         return mlirLogicalResultFailure();
@@ -238,7 +238,7 @@ static MlirLogicalResult describeCast(ShardBounded *b, MlirOperation op, ShardBo
   MlirValue source = mlirOperationGetOperand(op, 0);
   MlirType to = mlirValueGetType(mlirOperationGetResult(op, 0));
   if (!isTensor(source) || !mlirTypeIsARankedTensor(to))
-    return readsDynamic(b, op) ? refuse(op) : mlirLogicalResultSuccess();
+    return readsDynamic(b, op) ? shardBoundedRefuse(op) : mlirLogicalResultSuccess();
   ShardExtent *shape = shapeOf(b, source);
   for (intptr_t d = 0; d < mlirShapedTypeGetRank(to); ++d) {
     if (mlirShapedTypeIsDynamicDim(to, d))
@@ -277,7 +277,7 @@ static MlirLogicalResult describeSlice(ShardBounded *b, MlirOperation op, ShardB
   for (intptr_t d = 0; d < rank; ++d) {
     ShardExtent extent = shardBoundedExtent(b, source, d);
     if (!slicesStorage(b, &extent, &entries[d]))
-      return refuse(op);
+      return shardBoundedRefuse(op);
     bool unit = shardArrayAttrAt(shardOpGetAttribute(op, "static_sizes"), d) == 1;
     bool mayDrop = unit && rank - d > left - r;
     if (r < left && (!mayDrop || mlirShapedTypeGetDimSize(type, r) == 1))
@@ -301,7 +301,7 @@ static MlirLogicalResult describeConcat(ShardBounded *b, MlirOperation op, Shard
         // What follows a dynamic part would begin at its bound.
         if (!shardExtentIsNumber(b, &shape[d]) || extent.n > 1 ||
             !shardExtentSum(b, &shape[d], &extent, 1, &shape[d]))
-          return refuse(op);
+          return shardBoundedRefuse(op);
       } else if (mlirLogicalResultIsFailure(meet(b, op, &known, &shape[d], &extent))) {
         return mlirLogicalResultFailure();
       }
@@ -475,7 +475,7 @@ MlirLogicalResult shardBoundedDescribe(ShardBounded *b, MlirOperation *op, Shard
     return describeCast(b, *op, out);
   if (shardOpIs(*op, "tensor.concat"))
     return describeConcat(b, *op, out);
-  return refuse(*op);
+  return shardBoundedRefuse(*op);
 }
 
 MlirLogicalResult shardBoundedSettle(ShardBounded *b, MlirOperation op,

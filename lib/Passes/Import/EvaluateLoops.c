@@ -7,6 +7,8 @@
 #include "mlir-c/AffineExpr.h"
 #include "mlir-c/BuiltinTypes.h"
 
+#include <string.h>
+
 static const int64_t maxWork = INT64_C(1) << 28; // elements computed in all
 
 bool shardEvaluatorSpend(ShardEvaluator *evaluator, int64_t count) {
@@ -172,6 +174,28 @@ static const int64_t *evaluateConstant(ShardLoopBox *box, MlirOperation op) {
   return out;
 }
 
+/// A choice that is the same everywhere needs one of its values, and one between equals no
+/// condition: either may depend on data then.
+static const int64_t *evaluateChoice(ShardLoopBox *box, MlirOperation op) {
+  const int64_t *condition = shardLoopBoxEvaluate(box, mlirOperationGetOperand(op, 0));
+  bool always = condition != NULL, never = condition != NULL;
+  for (int64_t i = 0; i < box->count && condition; ++i) {
+    always &= condition[i] != 0;
+    never &= condition[i] == 0;
+  }
+  if (always || never)
+    return shardLoopBoxEvaluate(box, mlirOperationGetOperand(op, always ? 1 : 2));
+  const int64_t *operands[] = {condition, shardLoopBoxEvaluate(box, mlirOperationGetOperand(op, 1)),
+                               shardLoopBoxEvaluate(box, mlirOperationGetOperand(op, 2))};
+  if (!operands[1] || !operands[2])
+    return NULL;
+  if (!condition)
+    return memcmp(operands[1], operands[2], (size_t)box->count * sizeof(int64_t)) == 0 ? operands[1]
+                                                                                       : NULL;
+  int64_t *out = SHARD_ARENA_ARRAY(box->arena, int64_t, box->count);
+  return shardIntegerOpApply(op, box->count, operands, out) ? out : NULL;
+}
+
 static const int64_t *evaluateScalarOp(ShardLoopBox *box, MlirOperation op) {
   if (shardOpIs(op, "arith.constant"))
     return evaluateConstant(box, op);
@@ -179,6 +203,8 @@ static const int64_t *evaluateScalarOp(ShardLoopBox *box, MlirOperation op) {
     return evaluateIndex(box, op);
   if (shardOpIs(op, "tensor.extract"))
     return evaluateExtract(box, op);
+  if (shardOpIs(op, "arith.select") && mlirOperationGetNumOperands(op) == 3)
+    return evaluateChoice(box, op);
   intptr_t n = mlirOperationGetNumOperands(op);
   if (!shardIsIntegerOp(op) || n < 1 || n > 3)
     return NULL;
