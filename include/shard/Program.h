@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define SHARD_PROGRAM_ABI_VERSION 3u
+#define SHARD_PROGRAM_ABI_VERSION 4u
 
 /// How a value is cut. It is seen in the shape `view` ([nViewDims], product = its element count);
 /// view dimension i is split over the mesh axes axes[axisStart[i] .. axisStart[i+1]), major first.
@@ -61,6 +61,7 @@ typedef struct ShardProgramValue {
   int64_t windowBegin, windowSize; // size 0: no window, the whole value
   int32_t nDigits;
   const ShardProgramDigit *digits; // of all dimensions, in order; none: the shape is static
+  const char *storage; // of i8: "f8E4M3FN" or "f8E5M2" if its bytes are such floats, else ""
 } ShardProgramValue;
 
 /// A collective or send of the program, for messages.

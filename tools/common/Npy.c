@@ -19,13 +19,21 @@ static const struct {
   const char *descr; // what we write
   int64_t sizeBytes;
 } typeTable[] = {
-    [SHARD_NPY_BOOL] = {"bool", "|b1", 1},     [SHARD_NPY_I8] = {"int8", "|i1", 1},
-    [SHARD_NPY_I16] = {"int16", "<i2", 2},     [SHARD_NPY_I32] = {"int32", "<i4", 4},
-    [SHARD_NPY_I64] = {"int64", "<i8", 8},     [SHARD_NPY_U8] = {"uint8", "|u1", 1},
-    [SHARD_NPY_U16] = {"uint16", "<u2", 2},    [SHARD_NPY_U32] = {"uint32", "<u4", 4},
-    [SHARD_NPY_U64] = {"uint64", "<u8", 8},    [SHARD_NPY_F16] = {"float16", "<f2", 2},
-    [SHARD_NPY_BF16] = {"bfloat16", "<V2", 2}, [SHARD_NPY_F32] = {"float32", "<f4", 4},
+    [SHARD_NPY_BOOL] = {"bool", "|b1", 1},
+    [SHARD_NPY_I8] = {"int8", "|i1", 1},
+    [SHARD_NPY_I16] = {"int16", "<i2", 2},
+    [SHARD_NPY_I32] = {"int32", "<i4", 4},
+    [SHARD_NPY_I64] = {"int64", "<i8", 8},
+    [SHARD_NPY_U8] = {"uint8", "|u1", 1},
+    [SHARD_NPY_U16] = {"uint16", "<u2", 2},
+    [SHARD_NPY_U32] = {"uint32", "<u4", 4},
+    [SHARD_NPY_U64] = {"uint64", "<u8", 8},
+    [SHARD_NPY_F16] = {"float16", "<f2", 2},
+    [SHARD_NPY_BF16] = {"bfloat16", "<V2", 2},
+    [SHARD_NPY_F32] = {"float32", "<f4", 4},
     [SHARD_NPY_F64] = {"float64", "<f8", 8},
+    [SHARD_NPY_F8E4M3FN] = {"float8_e4m3fn", "|u1", 1},
+    [SHARD_NPY_F8E5M2] = {"float8_e5m2", "|u1", 1},
 };
 #define N_TYPES (sizeof(typeTable) / sizeof(typeTable[0]))
 
@@ -43,7 +51,9 @@ bool shardNpyTypeFromName(const char *name, size_t length, ShardNpyType *outType
 }
 
 bool shardNpyTypeHolds(ShardNpyType stored, ShardNpyType wanted) {
-  return stored == wanted || (stored == SHARD_NPY_U16 && wanted == SHARD_NPY_BF16);
+  bool byte = stored == SHARD_NPY_U8 || stored == SHARD_NPY_I8;
+  return stored == wanted || (stored == SHARD_NPY_U16 && wanted == SHARD_NPY_BF16) ||
+         (byte && (wanted == SHARD_NPY_F8E4M3FN || wanted == SHARD_NPY_F8E5M2));
 }
 
 //===----------------------------------------------------------------------===//

@@ -24,7 +24,9 @@ typedef enum ShardNpyType {
   SHARD_NPY_F16,
   SHARD_NPY_BF16, // '<V2' in the file, as the ml_dtypes package writes it
   SHARD_NPY_F32,
-  SHARD_NPY_F64
+  SHARD_NPY_F64,
+  SHARD_NPY_F8E4M3FN, // in .npy files as bytes, '|u1'
+  SHARD_NPY_F8E5M2
 } ShardNpyType;
 
 /// NumPy's name of a type: "bool", "int8", "bfloat16", "float32". Static.
@@ -33,7 +35,7 @@ const char *shardNpyTypeName(ShardNpyType type);
 bool shardNpyTypeFromName(const char *name, size_t length, ShardNpyType *outType);
 int64_t shardNpyTypeBytes(ShardNpyType type);
 /// Whether a file of type `stored` holds values of type `wanted`: equal, or bfloat16 kept as
-/// uint16.
+/// uint16, or a float of eight bits kept as bytes.
 bool shardNpyTypeHolds(ShardNpyType stored, ShardNpyType wanted);
 
 /// An array: [shape[0] x ... x shape[rank-1]] elements, row-major. `data` is 64-byte aligned and

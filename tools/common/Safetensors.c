@@ -18,11 +18,14 @@
 #include <unistd.h>
 
 static const char *const typeNames[] = {
-    [SHARD_NPY_BOOL] = "BOOL", [SHARD_NPY_I8] = "I8",     [SHARD_NPY_I16] = "I16",
-    [SHARD_NPY_I32] = "I32",   [SHARD_NPY_I64] = "I64",   [SHARD_NPY_U8] = "U8",
-    [SHARD_NPY_U16] = "U16",   [SHARD_NPY_U32] = "U32",   [SHARD_NPY_U64] = "U64",
-    [SHARD_NPY_F16] = "F16",   [SHARD_NPY_BF16] = "BF16", [SHARD_NPY_F32] = "F32",
-    [SHARD_NPY_F64] = "F64"};
+    [SHARD_NPY_BOOL] = "BOOL",     [SHARD_NPY_I8] = "I8",
+    [SHARD_NPY_I16] = "I16",       [SHARD_NPY_I32] = "I32",
+    [SHARD_NPY_I64] = "I64",       [SHARD_NPY_U8] = "U8",
+    [SHARD_NPY_U16] = "U16",       [SHARD_NPY_U32] = "U32",
+    [SHARD_NPY_U64] = "U64",       [SHARD_NPY_F16] = "F16",
+    [SHARD_NPY_BF16] = "BF16",     [SHARD_NPY_F32] = "F32",
+    [SHARD_NPY_F64] = "F64",       [SHARD_NPY_F8E4M3FN] = "F8_E4M3",
+    [SHARD_NPY_F8E5M2] = "F8_E5M2"};
 enum { nTypeNames = sizeof typeNames / sizeof typeNames[0] };
 
 typedef struct MappedFile {

@@ -3,6 +3,7 @@
 
 #include "ModelData.h"
 #include "Element.h"
+#include "RankSet.h"
 
 #include "../common/ArgsJson.h"
 #include "../common/Safetensors.h"
@@ -13,13 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 struct ModelData {
   const ShardProgram *program;
   char *path, *folder; // what says what is stored; where its files are
-  ShardArgsJson *json; // null: a set
+  ShardArgsJson *json; // null: a set, or files of ranks
   int64_t *entries;    // [program->nArguments] of json, -1: none
   ShardSafetensors *set;
+  RankSet *ranks;
 };
 
 __attribute__((format(printf, 3, 4))) static bool fail(char *message, size_t messageSize,
@@ -59,12 +62,38 @@ static const struct {
                  [SHARD_RT_F32] = {SHARD_NPY_F32, SHARD_NPY_F32},
                  [SHARD_RT_F64] = {SHARD_NPY_F64, SHARD_NPY_F64}};
 
-ShardNpyType modelDataTypeOf(ShardRtElement element) { return typeTable[element].type; }
+static const struct {
+  const char *storage;
+  ShardNpyType type;
+} storageTable[] = {{"f8E4M3FN", SHARD_NPY_F8E4M3FN}, {"f8E5M2", SHARD_NPY_F8E5M2}};
 
-bool modelDataTypeFits(ShardNpyType type, ShardRtElement element) {
-  return (size_t)element < sizeof typeTable / sizeof typeTable[0] &&
+/// The type of the floats whose bytes a value holds; false if it is what its element says.
+static bool storedAs(const ShardProgramValue *value, ShardNpyType *out) {
+  for (size_t i = 0; value->storage && i < sizeof storageTable / sizeof storageTable[0]; ++i)
+    if (strcmp(value->storage, storageTable[i].storage) == 0) {
+      *out = storageTable[i].type;
+      return true;
+    }
+  return false;
+}
+
+ShardNpyType modelDataTypeOf(const ShardProgramValue *value) {
+  ShardNpyType type;
+  return storedAs(value, &type) ? type : typeTable[value->element].type;
+}
+
+bool modelDataTypeFits(ShardNpyType type, const ShardProgramValue *value) {
+  ShardNpyType stored;
+  if (storedAs(value, &stored))
+    return shardNpyTypeHolds(type, stored);
+  size_t element = (size_t)value->element;
+  return element < sizeof typeTable / sizeof typeTable[0] &&
          (shardNpyTypeHolds(type, typeTable[element].type) ||
           type == typeTable[element].unsignedType);
+}
+
+const char *modelDataElementName(const ShardProgramValue *value) {
+  return value->storage && value->storage[0] ? value->storage : elementName(value->element);
 }
 
 //===----------------------------------------------------------------------===//
@@ -104,6 +133,12 @@ static bool matchEntries(ModelData *data, char *message, size_t messageSize) {
 static bool openFolder(ModelData *data, const char *path, char *message, size_t messageSize) {
   if (!(data->folder = strdup(path)) || asprintf(&data->path, "%s/args.json", path) < 0)
     return fail(message, messageSize, "out of memory");
+  if (access(data->path, F_OK) != 0 && rankSetIsThere(path)) {
+    free(data->path);
+    data->path = strdup(path);
+    data->ranks = data->path ? rankSetOpen(path, message, messageSize) : NULL;
+    return data->ranks != NULL;
+  }
   data->json = shardArgsJsonReadFile(data->path, message, messageSize);
   return data->json && matchEntries(data, message, messageSize);
 }
@@ -137,6 +172,7 @@ void modelDataClose(ModelData *data) {
     return;
   shardArgsJsonDestroy(data->json);
   shardSafetensorsDestroy(data->set);
+  rankSetClose(data->ranks);
   free(data->entries);
   free(data->path);
   free(data->folder);
@@ -149,13 +185,19 @@ const char *modelDataPath(const ModelData *data) { return data->path; }
 // Reading
 //===----------------------------------------------------------------------===//
 
+/// By name, in a set or in files of ranks; these call a weight without a name argNNN.
 static const ShardSafetensor *findTensor(const ModelData *data, int32_t i) {
-  const char *name = data->program->arguments[i].name;
-  return name && name[0] ? shardSafetensorsFind(data->set, name) : NULL;
+  const ShardProgramValue *value = &data->program->arguments[i];
+  bool named = value->name && value->name[0];
+  if (data->set)
+    return named ? shardSafetensorsFind(data->set, value->name) : NULL;
+  char number[32];
+  rankSetFormatNumber(value->index, number, sizeof number);
+  return rankSetFind(data->ranks, named ? value->name : number);
 }
 
 ModelDataState modelDataGetState(const ModelData *data, int32_t i) {
-  if (data->set) {
+  if (data->set || data->ranks) {
     if (findTensor(data, i))
       return MODEL_DATA_STORED;
     return strcmp(data->program->arguments[i].role, "input") == 0 ? MODEL_DATA_NO_FILE
@@ -184,7 +226,7 @@ static bool readEntry(const ModelData *data, int32_t i, ShardNpyArray *out, char
 
 static bool checkType(const ShardProgramValue *value, const char *path, const ShardNpyArray *array,
                       char *message, size_t messageSize) {
-  bool same = array->rank == value->rank && modelDataTypeFits(array->type, value->element);
+  bool same = array->rank == value->rank && modelDataTypeFits(array->type, value);
   for (int32_t d = 0; same && d < value->rank; ++d)
     same = array->shape[d] == value->globalShape[d];
   if (same)
@@ -194,7 +236,7 @@ static bool checkType(const ShardProgramValue *value, const char *path, const Sh
   modelDataFormatShape(found, sizeof found, array->rank, array->shape,
                        shardNpyTypeName(array->type));
   modelDataFormatShape(expected, sizeof expected, value->rank, value->globalShape,
-                       elementName(value->element));
+                       modelDataElementName(value));
   return fail(message, messageSize, "%s: %s is %s, expected %s", path, argument, found, expected);
 }
 
@@ -203,15 +245,21 @@ bool modelDataRead(ModelData *data, int32_t i, ShardNpyArray *out, const void **
   char *path = NULL;
   bool ok = true;
   *out = (ShardNpyArray){0};
-  if (data->set) {
+  if (data->set || data->ranks) {
     const ShardSafetensor *tensor = findTensor(data, i);
     out->type = tensor->type;
     out->rank = tensor->rank;
     memcpy(out->shape, tensor->shape, sizeof out->shape);
     out->sizeBytes = (size_t)(tensor->end - tensor->begin);
+    if (data->ranks) {
+      *outData = out->data =
+          rankSetRead(data->ranks, tensor, &out->sizeBytes, message, messageSize);
+      ok = out->data != NULL;
+    } else {
+      *outData = tensor->data;
+    }
     out->count = (int64_t)out->sizeBytes / shardNpyTypeBytes(tensor->type);
-    *outData = tensor->data;
-    path = strdup(tensor->file);
+    path = strdup(data->ranks ? data->path : tensor->file);
   } else {
     ok = readEntry(data, i, out, &path, message, messageSize);
     *outData = out->data;

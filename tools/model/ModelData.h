@@ -35,10 +35,12 @@ ModelDataState modelDataGetState(const ModelData *data, int32_t i);
 bool modelDataRead(ModelData *data, int32_t i, ShardNpyArray *out, const void **outData,
                    char *message, size_t messageSize);
 
-/// Whether values of an .npy type are those of an element type; signs apart.
-bool modelDataTypeFits(ShardNpyType type, ShardRtElement element);
-/// The type that values of an element are written as.
-ShardNpyType modelDataTypeOf(ShardRtElement element);
+/// Whether a file's type is that of a value; signs apart.
+bool modelDataTypeFits(ShardNpyType type, const ShardProgramValue *value);
+/// The type that a value is written as.
+ShardNpyType modelDataTypeOf(const ShardProgramValue *value);
+/// The name of a value's element type, for messages.
+const char *modelDataElementName(const ShardProgramValue *value);
 
 /// "argument 4 'w'", and "2x37xi64" of shape [rank] and a type's name.
 void modelDataFormatArgument(const ShardProgramValue *value, char *text, size_t textSize);

@@ -213,7 +213,7 @@ static void saveSet(const ShardProgram *program, const Execution *execution, con
       stop("%s: result %" PRId32 " has more than %d dimensions", path, value->index,
            SHARD_NPY_MAX_RANK);
     tensors[i] = (ShardSafetensor){
-        .name = names[i], .type = modelDataTypeOf(value->element), .rank = value->rank};
+        .name = names[i], .type = modelDataTypeOf(value), .rank = value->rank};
     memcpy(tensors[i].shape, value->globalShape, (size_t)value->rank * sizeof(int64_t));
   }
   ShardSafetensorsWriter *writer =
@@ -240,7 +240,7 @@ void reportSave(const ShardProgram *program, const Execution *execution, const c
     char *path, message[1024];
     if (asprintf(&path, "%s/out%03" PRId32 ".npy", place, value->index) < 0)
       stop("out of memory");
-    if (!shardNpyWriteFile(path, modelDataTypeOf(value->element), value->rank, value->globalShape,
+    if (!shardNpyWriteFile(path, modelDataTypeOf(value), value->rank, value->globalShape,
                            execution->results[value->index], message, sizeof message))
       stop("%s", message);
     free(path);

@@ -112,7 +112,7 @@ static ShardNpyArray *readExpected(const Options *options, const ShardProgram *p
     char type[256], foundType[256];
     valuesFormatType(value, type, sizeof type);
     valuesFormatType(&found, foundType, sizeof foundType);
-    if (!modelDataTypeFits(arrays[i].type, value->element))
+    if (!modelDataTypeFits(arrays[i].type, value))
       stop("%s: result %" PRId32 " is of type %s, expected %s", path, value->index,
            shardNpyTypeName(arrays[i].type), elementName(value->element));
     if (strcmp(type, foundType))

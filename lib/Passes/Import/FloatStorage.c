@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "Template.h"
 
+#include "mlir-c/BuiltinAttributes.h"
 #include "mlir-c/BuiltinTypes.h"
 
 #include <math.h>
@@ -12,13 +13,15 @@
 
 /// A float of a sign, an exponent and `mantissa` bits, in eight.
 typedef struct Format {
+  const char *name; // of the type
   int mantissa, bias;
   int largest;    // bits of the largest finite number
   int overflow;   // what is larger becomes this
   int notANumber; // bits of a NaN
 } Format;
 
-static const Format e4m3 = {3, 7, 0x7E, 0x7F, 0x7F}, e5m2 = {2, 15, 0x7B, 0x7C, 0x7E};
+static const Format e4m3 = {"f8E4M3FN", 3, 7, 0x7E, 0x7F, 0x7F};
+static const Format e5m2 = {"f8E5M2", 2, 15, 0x7B, 0x7C, 0x7E};
 
 static const Format *formatOf(MlirType type) {
   if (mlirTypeIsARankedTensor(type))
@@ -311,6 +314,23 @@ static MlirLogicalResult seesFormat(void *user, MlirOperation op) {
   return mlirLogicalResultSuccess();
 }
 
+/// Files of values say which floats they hold, and what is written is to say so too.
+static void markBoundary(const ShardImport *import) {
+  MlirType type = mlirTypeAttrGetValue(shardOpGetAttribute(import->entry, "function_type"));
+  for (intptr_t i = 0; i < mlirFunctionTypeGetNumInputs(type); ++i) {
+    const Format *f = formatOf(mlirFunctionTypeGetInput(type, i));
+    if (f)
+      shardFuncSetArgumentAttribute(import->entry, i, "spmd.storage",
+                                    shardAttrString(import->context, f->name));
+  }
+  for (intptr_t i = 0; i < mlirFunctionTypeGetNumResults(type); ++i) {
+    const Format *f = formatOf(mlirFunctionTypeGetResult(type, i));
+    if (f)
+      shardFuncSetResultAttribute(import->entry, i, "spmd.storage",
+                                  shardAttrString(import->context, f->name));
+  }
+}
+
 MlirLogicalResult shardImportFloatStorage(const ShardImport *import) {
   bool any = false;
   for (intptr_t i = 0; i < import->nFunctions; ++i)
@@ -321,6 +341,7 @@ MlirLogicalResult shardImportFloatStorage(const ShardImport *import) {
   for (intptr_t i = 0; i < import->nFunctions; ++i)
     if (mlirLogicalResultIsFailure(shardWalk(import->functions[i], NULL, collectConversion, &s)))
       return mlirLogicalResultFailure();
+  markBoundary(import);
   for (size_t i = 0; i < s.nNamed; ++i)
     shardGeneralise(s.named[i], import->arena);
   for (intptr_t i = 0; i < import->nFunctions; ++i) {

@@ -171,6 +171,9 @@ static LLVMValueRef valueOf(const Tables *t, ShardArena *arena, MlirAttribute en
   bool whole = mlirAttributeIsNull(window);
   intptr_t nDigits;
   LLVMValueRef digits = digitsOf(t, arena, field(entry, "digits"), &nDigits);
+  MlirAttribute storage = field(entry, "storage");
+  MlirStringRef stored = mlirAttributeIsNull(storage) ? mlirStringRefCreateFromCString("")
+                                                      : mlirStringAttrGetValue(storage);
   LLVMValueRef fields[] = {i32Of(t, integerField(entry, "index")),
                            textOf(t, mlirStringAttrGetValue(field(entry, "name"))),
                            textOf(t, mlirStringAttrGetValue(field(entry, "role"))),
@@ -185,7 +188,8 @@ static LLVMValueRef valueOf(const Tables *t, ShardArena *arena, MlirAttribute en
                            i64Of(t, whole ? 0 : mlirDenseI64ArrayGetElement(window, 1)),
                            i64Of(t, whole ? 0 : mlirDenseI64ArrayGetElement(window, 2)),
                            i32Of(t, nDigits),
-                           digits};
+                           digits,
+                           textOf(t, stored)};
   return LLVMConstStructInContext(t->context, fields, sizeof(fields) / sizeof(fields[0]), false);
 }
 

@@ -105,6 +105,13 @@ static ShardProgramValue *valuesOf(ShardArena *arena, MlirAttribute list, int32_
     value->sharding.axes = i32Array(arena, field(entry, "axes"), NULL);
     value->constant = integerField(entry, "constant");
     value->digits = digitsOf(arena, field(entry, "digits"), &value->nDigits);
+    MlirAttribute storage = field(entry, "storage"), window = field(entry, "window");
+    value->storage = mlirAttributeIsNull(storage) ? "" : textField(arena, entry, "storage");
+    if (!mlirAttributeIsNull(window)) {
+      value->windowDim = (int32_t)mlirDenseI64ArrayGetElement(window, 0);
+      value->windowBegin = mlirDenseI64ArrayGetElement(window, 1);
+      value->windowSize = mlirDenseI64ArrayGetElement(window, 2);
+    }
   }
   *outCount = (int32_t)n;
   return values;

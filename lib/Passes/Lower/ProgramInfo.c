@@ -249,6 +249,7 @@ static MlirLogicalResult describeValue(ShardLowering *lowering, const ShardDynam
   MlirAttribute sharding = get(func, position, "spmd.sharding");
   MlirAttribute window = get(func, position, "spmd.window");
   MlirAttribute value = get(func, position, "spmd.value");
+  MlirAttribute storage = get(func, position, "spmd.storage");
   const char *kind = strcmp(indexName, "spmd.arg") ? "result" : "argument";
   const char *wrong =
       checkAttributes(index, name, role, globalAttribute, view, sharding, window, value, local);
@@ -310,7 +311,7 @@ static MlirLogicalResult describeValue(ShardLowering *lowering, const ShardDynam
           shardDynamicInfoDigits(lowering, dynamic, strcmp(indexName, "spmd.arg") != 0, number,
                                  mlirTypeAttrGetValue(globalAttribute), &digits)))
     return mlirLogicalResultFailure();
-  MlirNamedAttribute entries[12] = {
+  MlirNamedAttribute entries[13] = {
       shardNamed(context, "index", index),
       shardNamed(context, "name", name),
       shardNamed(context, "role", role),
@@ -328,6 +329,8 @@ static MlirLogicalResult describeValue(ShardLowering *lowering, const ShardDynam
     entries[n++] = shardNamed(context, "window", window);
   if (!mlirAttributeIsNull(digits))
     entries[n++] = shardNamed(context, "digits", digits);
+  if (!mlirAttributeIsNull(storage) && mlirAttributeIsAString(storage))
+    entries[n++] = shardNamed(context, "storage", storage);
   *outIndex = addValue(list, mlirDictionaryAttrGet(context, n, entries));
   return mlirLogicalResultSuccess();
 }
