@@ -106,11 +106,6 @@ static MlirValue buildPeer(ShardLowerBuilder *b, MlirOperation op, MlirValue con
 // Collectives
 //===----------------------------------------------------------------------===//
 
-static MlirValue refuse(MlirOperation op, const char *message) {
-  shardEmitError(op, "%s", message);
-  return (MlirValue){NULL};
-}
-
 static MlirLogicalResult reductionNumber(MlirOperation op, int64_t *number) {
   MlirAttribute attribute = shardOpGetAttribute(op, "reduction");
   char text[64] = "#shard<partial sum>";
@@ -339,8 +334,10 @@ static MlirValue buildAllToAll(Collective *c) {
   int64_t splitDim = getInteger(op, "split_axis", 0), concatDim = getInteger(op, "concat_axis", 0);
   int64_t n = c->group.size;
   MlirType type = mlirValueGetType(c->input);
-  if (!c->group.ascending)
-    return refuse(op, "all-to-all over mesh axes that are not in the mesh's order");
+  if (!c->group.ascending) {
+    shardEmitError(op, "all-to-all over mesh axes that are not in the mesh's order");
+    return (MlirValue){NULL};
+  }
   int64_t size = mlirShapedTypeGetDimSize(type, splitDim);
   if (size % n) {
     shardEmitError(op,
@@ -421,8 +418,10 @@ static MlirValue lowerReduceScatter(Collective *c) {
 }
 
 static MlirValue lowerShift(Collective *c) {
-  if (mlirAttributeIsNull(shardOpGetAttribute(c->op, "rotate")))
-    return refuse(c->op, "a shift that is not cyclic has no lowering; expected 'rotate'");
+  if (mlirAttributeIsNull(shardOpGetAttribute(c->op, "rotate"))) {
+    shardEmitError(c->op, "a shift that is not cyclic has no lowering; expected 'rotate'");
+    return (MlirValue){NULL};
+  }
   int64_t axis = getInteger(c->op, "shift_axis", 0);
   MlirValue offset = shardMakeI64(&c->b, getInteger(c->op, "offset", 0));
   return buildSameShape(c, "shardRtCallShift", (int64_t)1 << axis, offset, -1);
