@@ -71,6 +71,7 @@ static double search(const ShardModel *model) {
       used[f][i] = 1;
   }
   ShardAxisProblem problem = {.rules = rules,
+                              .fold = model->fold,
                               .size = 2,
                               .used = used,
                               .blocks = blocks,

@@ -372,6 +372,7 @@ static int32_t addValue(ShardRuleBuilder *b, MlirValue value, int32_t function, 
       .function = function,
       .definition = definition,
       .number = number,
+      .count = 1,
       .bytes = elements * shardTypeElementBytes(mlirShapedTypeGetElementType(type))};
   shardPointerMapSet(rules->valueIndex, value.ptr, id);
   return id;
@@ -526,6 +527,7 @@ static MlirLogicalResult collectFunction(ShardRuleBuilder *b, int32_t index,
     shape->entry = shardOpEntryOf(op);
     rule->op = op;
     rule->callee = -1;
+    rule->count = 1;
     rule->form = shape->entry ? shape->entry->form : SHARD_OP_WHOLE;
     ShardLoop loops[SHARD_MAX_LOOPS];
     shape->loops = loops;

@@ -123,6 +123,8 @@ typedef struct ShardOpRule {
   ShardBody bodies[SHARD_MAX_BODIES];
   const bool *apart; // LOOP: [nSlots] some of the slot's values have other atoms: all are whole
   int64_t trips;     // LOOP: how often the bodies are called, 1 when that is not known
+  int32_t count;     // of how many equal calls in a row it is one: 1, but in a fold (Plan/Fold.h)
+  int32_t period;    // where count > 1: so many ops back lies one that stands for itself
 } ShardOpRule;
 
 /// Operand `i`, or result `i - nOperands`.
@@ -147,6 +149,7 @@ typedef struct ShardValueInfo {
   int32_t nAtoms;
   const ShardAtom *atoms;
   int64_t bytes; // whole value
+  int32_t count; // of how many equal ones it is one: 1, but in a fold (Plan/Fold.h)
 } ShardValueInfo;
 
 typedef struct ShardFunctionInfo {

@@ -157,41 +157,64 @@ static bool isNewState(SeenStates *seen, ShardState state) {
   return true;
 }
 
-ShardCost shardFrameCost(const ShardSolver *s, const ShardFrame *frame) {
+/// Adds what `count` equal ones cost.
+static void addCosts(ShardCost *sum, const ShardCost *one, int64_t count) {
+  sum->forbidden += one->forbidden * count, sum->repeated += one->repeated * count;
+  sum->bytes += one->bytes * count, sum->count += one->count * count;
+  sum->memory += one->memory * count;
+}
+
+/// What a value costs: its memory, and once for each state that it is wanted in.
+static ShardCost valueCost(const ShardSolver *s, const ShardFrame *frame, int32_t v) {
   const ShardFunctionTable *t = frame->table;
   const ShardInstance *instance = frame->instance;
+  const ShardValueInfo *value = &s->rules->values[t->first + v];
+  SeenStates seen = {0};
+  ShardState from = instance->states[v];
+  ShardCost cost = {
+      .memory = from >= 0 ? shardStateLocalBytes(value, value->bytes, s->problem->size, from)
+                          : value->bytes};
+  for (int32_t u = t->useStart[v]; u < t->useStart[v + 1]; ++u) {
+    ShardState to = shardSolverDemand(s, instance, t->uses[u].op, t->uses[u].operand);
+    if (!isNewState(&seen, to))
+      continue;
+    shardAddEdgeCost(
+        s, t->first + v, from, to,
+        shardMayGather(s, &frame->info->ops[t->uses[u].op], instance->choices[t->uses[u].op]),
+        &cost);
+  }
+  return cost;
+}
+
+/// What an op costs: what it calls, what it exchanges, the work that every rank does.
+static ShardCost opCost(const ShardSolver *s, const ShardFrame *frame, int32_t op) {
+  const ShardInstance *instance = frame->instance;
+  const ShardOpRule *rule = &frame->info->ops[op];
+  int64_t trips = rule->form == SHARD_OP_LOOP ? rule->trips : 1;
   ShardCost cost = {0};
-  for (int32_t v = 0; v < t->nValues; ++v) {
-    SeenStates seen = {0};
-    ShardState from = instance->states[v];
-    const ShardValueInfo *value = &s->rules->values[t->first + v];
-    cost.memory += from >= 0 ? shardStateLocalBytes(value, value->bytes, s->problem->size, from)
-                             : value->bytes;
-    for (int32_t u = t->useStart[v]; u < t->useStart[v + 1]; ++u) {
-      ShardState to = shardSolverDemand(s, instance, t->uses[u].op, t->uses[u].operand);
-      if (!isNewState(&seen, to))
-        continue;
-      shardAddEdgeCost(
-          s, t->first + v, from, to,
-          shardMayGather(s, &frame->info->ops[t->uses[u].op], instance->choices[t->uses[u].op]),
-          &cost);
-    }
+  for (int32_t g = 0; g < 2; ++g) {
+    int32_t number = g == 0 ? instance->callees[op] : instance->others[op];
+    if (number < 0)
+      continue;
+    ShardCost inner = s->instances[number]->cost;
+    inner.bytes *= trips, inner.count *= trips;
+    addCosts(&cost, &inner, 1);
+  }
+  shardAddExchangeCost(s, rule, instance->choices[op], &cost);
+  if (shardRepeatsWork(s, frame->function, op, instance->choices[op]))
+    cost.repeated += rule->flops;
+  return cost;
+}
+
+ShardCost shardFrameCost(const ShardSolver *s, const ShardFrame *frame) {
+  ShardCost cost = {0};
+  for (int32_t v = 0; v < frame->table->nValues; ++v) {
+    ShardCost one = valueCost(s, frame, v);
+    addCosts(&cost, &one, s->rules->values[frame->table->first + v].count);
   }
   for (int32_t o = 0; o < frame->info->nOps; ++o) {
-    const ShardOpRule *rule = &frame->info->ops[o];
-    int64_t trips = rule->form == SHARD_OP_LOOP ? rule->trips : 1;
-    for (int32_t g = 0; g < 2; ++g) {
-      int32_t number = g == 0 ? instance->callees[o] : instance->others[o];
-      if (number < 0)
-        continue;
-      const ShardCost *inner = &s->instances[number]->cost;
-      cost.forbidden += inner->forbidden, cost.repeated += inner->repeated;
-      cost.bytes += inner->bytes * trips, cost.count += inner->count * trips;
-      cost.memory += inner->memory;
-    }
-    shardAddExchangeCost(s, rule, instance->choices[o], &cost);
-    if (shardRepeatsWork(s, frame->function, o, instance->choices[o]))
-      cost.repeated += rule->flops;
+    ShardCost one = opCost(s, frame, o);
+    addCosts(&cost, &one, frame->info->ops[o].count);
   }
   return cost;
 }

@@ -38,6 +38,8 @@ static void forwardCall(ShardSolver *s, ShardFrame *frame, int32_t op) {
   if (changed)
     instance = shardSolveFunction(s, rule->callee, arguments, handed);
   frame->instance->callees[op] = shardInstanceNumber(s, instance);
+  s->unsettled |= rule->count > 1 &&
+                  frame->instance->callees[op] != frame->instance->callees[op - rule->period];
   for (int32_t r = 0; r < rule->nResults; ++r)
     frame->instance->states[rule->results[r].value - frame->table->first] =
         instance->results[rule->results[r].operandIndex];

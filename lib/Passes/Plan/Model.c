@@ -374,6 +374,50 @@ static void countWeightBytes(ShardModel *model) {
   }
 }
 
+/// Whether arguments that the fold takes for equal have the same role and annotations.
+static bool areFoldedAlike(const ShardModel *model, const ShardFold *fold, const int32_t *stays) {
+  const ShardFunctionInfo *info = &model->rules->functions[model->entry];
+  for (int32_t a = 0; a < info->nArguments; ++a) {
+    int32_t other = stays[fold->argumentOf[a]];
+    if (other == a)
+      continue;
+    if (strcmp(model->roles[a], model->roles[other]) != 0 ||
+        !mlirAttributeEqual(shardFuncGetArgumentAttribute(info->func, a, "spmd.sharding"),
+                            shardFuncGetArgumentAttribute(info->func, other, "spmd.sharding")))
+      return false;
+  }
+  return true;
+}
+
+/// The model with equal calls folded, where there are any.
+static void foldModel(ShardModel *model) {
+  ShardArena *arena = model->arena;
+  ShardFold *fold = shardFoldCreate(model->rules, model->entry, arena);
+  if (!fold)
+    return;
+  int32_t n = fold->rules->functions[model->entry].nArguments;
+  int32_t *stays = SHARD_ARENA_ARRAY(arena, int32_t, n + 1);
+  for (int32_t a = fold->nArguments - 1; a >= 0; --a)
+    stays[fold->argumentOf[a]] = a;
+  if (!areFoldedAlike(model, fold, stays))
+    return;
+  ShardModel *folded = SHARD_ARENA_NEW(arena, ShardModel);
+  *folded = *model;
+  folded->rules = fold->rules;
+  folded->nArguments = n;
+  folded->roles = SHARD_ARENA_ARRAY(arena, const char *, n + 1);
+  folded->names = SHARD_ARENA_ARRAY(arena, const char *, n + 1);
+  for (int32_t a = 0; a < n; ++a)
+    folded->roles[a] = model->roles[stays[a]], folded->names[a] = model->names[stays[a]];
+  folded->weight = SHARD_ARENA_ARRAY(arena, uint8_t, fold->rules->nValues + 1);
+  memcpy(folded->weight, model->weight, (size_t)fold->firstValue);
+  for (int32_t v = 0; v < fold->nValues; ++v)
+    folded->weight[fold->firstValue + fold->valueOf[v]] = model->weight[fold->firstValue + v];
+  if (model->hiddenValue >= fold->firstValue)
+    folded->hiddenValue = fold->firstValue + fold->valueOf[model->hiddenValue - fold->firstValue];
+  model->fold = fold, model->folded = folded;
+}
+
 ShardModel *shardModelCreate(MlirOperation module, ShardArena *arena) {
   MlirOperation entry = shardModuleFindEntry(module);
   if (!entry.ptr) {
@@ -411,6 +455,7 @@ ShardModel *shardModelCreate(MlirOperation module, ShardArena *arena) {
   findInnerSequence(model);
   findHidden(model);
   countWeightBytes(model);
+  foldModel(model);
   return model;
 }
 
@@ -426,148 +471,4 @@ bool shardModelIsAnnotated(const ShardModel *model) {
     for (int32_t o = 0; o < rules->functions[f].nOps && !any; ++o)
       any = shardOpGetAttribute(rules->functions[f].ops[o].op, "spmd.sharding").ptr != NULL;
   return any;
-}
-
-//===----------------------------------------------------------------------===//
-// Pipeline units and stages
-//===----------------------------------------------------------------------===//
-
-static int64_t opCost(const ShardRules *rules, const int64_t *functionCosts,
-                      const ShardOpRule *rule) {
-  if (rule->form == SHARD_OP_CALL)
-    return functionCosts[rule->callee];
-  if (rule->form == SHARD_OP_LOOP) {
-    int64_t cost = 0;
-    for (int32_t g = 0; g < rule->nBodies; ++g)
-      cost += rule->trips * functionCosts[rule->bodies[g].callee];
-    return cost;
-  }
-  if (rule->contraction)
-    return rule->flops;
-  if (rule->cheap || rule->form == SHARD_OP_RESHAPE || rule->form == SHARD_OP_RETURN)
-    return 0;
-  int64_t cost = 0;
-  for (int32_t r = 0; r < rule->nResults; ++r)
-    cost += shardTypeElementCount(rules->values[rule->results[r].value].type);
-  return cost;
-}
-
-ShardUnits *shardModelFindUnits(const ShardModel *model, ShardArena *arena) {
-  const ShardRules *rules = model->rules;
-  const ShardFunctionInfo *info = &rules->functions[model->entry];
-  int64_t *functionCosts = SHARD_ARENA_ARRAY(arena, int64_t, rules->nFunctions);
-  for (int32_t f = 0; f < rules->nFunctions; ++f)
-    for (int32_t o = 0; o < rules->functions[f].nOps; ++o)
-      functionCosts[f] += opCost(rules, functionCosts, &rules->functions[f].ops[o]);
-
-  ShardUnits *units = SHARD_ARENA_NEW(arena, ShardUnits);
-  int32_t n = info->nOps;
-  units->unitOf = SHARD_ARENA_ARRAY(arena, int32_t, n);
-  // after[o]: number of the last layer call that op o depends on, plus one; 0: none.
-  int32_t *after = SHARD_ARENA_ARRAY(arena, int32_t, n);
-  bool *usesInput = SHARD_ARENA_ARRAY(arena, bool, n); // depends on an input
-  bool *usesWeight =
-      SHARD_ARENA_ARRAY(arena, bool, n); // depends on a weight by more than a constant
-  bool *feedsLayer = SHARD_ARENA_ARRAY(arena, bool, n);
-  int32_t nLayers = 0;
-  for (int32_t o = 0; o < n; ++o) {
-    const ShardOpRule *rule = &info->ops[o];
-    units->unitOf[o] = -1;
-    for (int32_t p = 0; p < rule->nOperands; ++p) {
-      const ShardValueInfo *value = &rules->values[rule->operands[p].value];
-      if (value->definition >= 0) {
-        if (after[value->definition] > after[o])
-          after[o] = after[value->definition];
-        usesInput[o] |= usesInput[value->definition];
-        usesWeight[o] |= usesWeight[value->definition];
-      } else if (isInput(model, value->number)) {
-        usesInput[o] = true;
-      } else {
-        usesWeight[o] = true;
-      }
-    }
-    if (rule->form == SHARD_OP_CALL)
-      after[o] = ++nLayers;
-  }
-  for (int32_t o = n - 1; o >= 0; --o) {
-    const ShardOpRule *rule = &info->ops[o];
-    if (rule->form == SHARD_OP_CALL || feedsLayer[o])
-      for (int32_t p = 0; p < rule->nOperands; ++p) {
-        int32_t definition = rules->values[rule->operands[p].value].definition;
-        if (definition >= 0)
-          feedsLayer[definition] = true;
-      }
-  }
-  // Prologue: work on weights and inputs together that a layer needs. Layers. Epilogue: the rest.
-  bool prologue = false, epilogue = false;
-  for (int32_t o = 0; o < n; ++o) {
-    const ShardOpRule *rule = &info->ops[o];
-    bool main = rule->form != SHARD_OP_RETURN && rule->form != SHARD_OP_CALL;
-    if (main && after[o] == 0 && usesInput[o] && usesWeight[o] && feedsLayer[o])
-      prologue = true;
-    if (main && nLayers > 0 && after[o] == nLayers)
-      epilogue = true;
-  }
-  int32_t firstLayer = prologue ? 1 : 0;
-  units->nUnits = nLayers + firstLayer + (epilogue ? 1 : 0);
-  if (nLayers == 0)
-    units->nUnits = 1;
-  units->costs = SHARD_ARENA_ARRAY(arena, int64_t, units->nUnits);
-  for (int32_t o = 0; o < n; ++o) {
-    const ShardOpRule *rule = &info->ops[o];
-    if (rule->form == SHARD_OP_RETURN)
-      continue;
-    int32_t unit = -1;
-    if (nLayers == 0)
-      unit = 0;
-    else if (rule->form == SHARD_OP_CALL)
-      unit = firstLayer + after[o] - 1;
-    else if (after[o] == 0) {
-      // Work without weights, and moved weights, is repeated where it is used.
-      if (usesInput[o] && usesWeight[o])
-        unit = feedsLayer[o] || !epilogue ? 0 : units->nUnits - 1;
-      else if (usesWeight[o] && rule->contraction)
-        unit = 0;
-    } else if (after[o] == nLayers)
-      unit = units->nUnits - 1;
-    else
-      unit = firstLayer + after[o] - 1;
-    units->unitOf[o] = unit;
-    if (unit >= 0)
-      units->costs[unit] += opCost(rules, functionCosts, rule);
-  }
-  return units;
-}
-
-void shardPartitionUnits(int32_t nUnits, const int64_t *costs, int32_t nStages, int32_t *outStage,
-                         ShardArena *arena) {
-  int64_t *sum = SHARD_ARENA_ARRAY(arena, int64_t, nUnits + 1);
-  for (int32_t u = 0; u < nUnits; ++u)
-    sum[u + 1] = sum[u] + costs[u];
-  // best[k][u]: least largest cost of the first u units in k stages; cut[k][u]: where the last
-  // begins.
-  int64_t *best = SHARD_ARENA_ARRAY(arena, int64_t, (size_t)(nStages + 1) * (size_t)(nUnits + 1));
-  int32_t *cut = SHARD_ARENA_ARRAY(arena, int32_t, (size_t)(nStages + 1) * (size_t)(nUnits + 1));
-  int32_t width = nUnits + 1;
-  for (int32_t u = 0; u <= nUnits; ++u)
-    best[u] = u == 0 ? 0 : INT64_MAX;
-  for (int32_t k = 1; k <= nStages; ++k)
-    for (int32_t u = 0; u <= nUnits; ++u) {
-      best[k * width + u] = INT64_MAX;
-      for (int32_t v = k - 1; v < u; ++v) {
-        if (best[(k - 1) * width + v] == INT64_MAX)
-          continue;
-        int64_t last = sum[u] - sum[v];
-        int64_t value = best[(k - 1) * width + v] > last ? best[(k - 1) * width + v] : last;
-        if (value < best[k * width + u])
-          best[k * width + u] = value, cut[k * width + u] = v;
-      }
-    }
-  int32_t end = nUnits;
-  for (int32_t k = nStages; k >= 1; --k) {
-    int32_t begin = cut[k * width + end];
-    for (int32_t u = begin; u < end; ++u)
-      outStage[u] = k - 1;
-    end = begin;
-  }
 }

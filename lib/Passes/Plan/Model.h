@@ -4,7 +4,7 @@
 #ifndef SHARD_PLAN_MODEL_H
 #define SHARD_PLAN_MODEL_H
 
-#include "../Analysis/Rules.h"
+#include "Fold.h"
 
 typedef struct ShardModel {
   MlirOperation module;
@@ -18,9 +18,12 @@ typedef struct ShardModel {
   int32_t batchClass;           // -1 if none
   uint8_t *sequence;            // [classes]
   int32_t innerSequence;        // where no input has one: the class that scores are made of, or -1
-  uint8_t *hidden;      // [classes] of the state that layers hand on, batch and sequence aside
-  int32_t hiddenValue;  // a value of that state, or -1
-  int64_t *weightBytes; // [classes] of weights with an atom of the class, all calls together
+  uint8_t *hidden;       // [classes] of the state that layers hand on, batch and sequence aside
+  int32_t hiddenValue;   // a value of that state, or -1
+  int64_t *weightBytes;  // [classes] of weights with an atom of the class, all calls together
+  const ShardFold *fold; // of the rules, or null
+  const struct ShardModel
+      *folded; // the model on the folded rules (arguments too are those), or null
 } ShardModel;
 
 /// Makes every cheap op (empty, fill, splat, iota) private to each of its users, so that each copy
@@ -70,6 +73,7 @@ typedef struct ShardTensorPlan {
   int32_t nSubAxes;
   int64_t sizes[SHARD_MAX_AXES];
   int8_t *begin, *end;             // [classes]; begin == end: whole
+  const ShardModel *model;         // in whose arguments `barred` counts: the given one, or its fold
   const ShardBarredWeight *barred; // the newest first; shared between plans
   bool uneven; // some class, vocabularies aside, does not divide by its sub-axes
 } ShardTensorPlan;

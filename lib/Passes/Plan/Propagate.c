@@ -251,6 +251,7 @@ static MlirLogicalResult solveAxes(Propagation *p, bool wholeResults, bool *outA
                                 .entryArguments = seeds,
                                 .entryResults = wanted,
                                 .pinned = pinsAlong(p, axis),
+                                .fold = model->fold,
                                 .weight = model->weight,
                                 .gatherWeights = true,
                                 .search = true};

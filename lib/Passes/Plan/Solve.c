@@ -155,8 +155,6 @@ ShardInstance *shardSolveFunction(ShardSolver *s, int32_t function, const ShardS
     if (countDecisions(&frame) > nDecisions)
       searchChoices(s, &frame, arguments, &best);
   }
-  if (nDecisions)
-    best = evaluate(s, &frame, arguments);
   instance->cost = best;
   const ShardOpRule *ret = &info->ops[info->nOps - 1];
   for (int32_t p = 0; p < ret->nOperands; ++p)
@@ -174,7 +172,8 @@ ShardInstance *shardSolveFunction(ShardSolver *s, int32_t function, const ShardS
   return instance;
 }
 
-ShardAxisSolution *shardAxisSolve(const ShardAxisProblem *problem, ShardArena *arena) {
+/// Solves the problem on the rules that it is given.
+static ShardAxisSolution *solveAsIs(const ShardAxisProblem *problem, ShardArena *arena) {
   ShardSolver s = shardSolverMake(problem, arena);
   ShardInstance *entry = shardSolveFunction(&s, problem->entry, problem->entryArguments, NULL);
   // Search leaves instances behind that no call uses in the end: keep what the entry reaches.
@@ -210,5 +209,97 @@ ShardAxisSolution *shardAxisSolve(const ShardAxisProblem *problem, ShardArena *a
         solution->instances[i]->others[o] = renumber[solution->instances[i]->others[o]];
   }
   solution->entry = entry;
+  solution->settled = !s.unsettled;
   return solution;
+}
+
+//===----------------------------------------------------------------------===//
+// With equal calls folded
+//===----------------------------------------------------------------------===//
+
+/// States by the numbers of the fold; false if some that one stands for differ.
+static bool foldStates(const int32_t *of, int32_t n, const ShardState *states, ShardState *out) {
+  for (int32_t i = 0; i < n; ++i)
+    out[of[i]] = states[i];
+  bool same = true;
+  for (int32_t i = 0; i < n; ++i)
+    same &= out[of[i]] == states[i];
+  return same;
+}
+
+/// The problem on folded rules; false if calls that are folded differ in it.
+static bool foldProblem(const ShardAxisProblem *problem, ShardArena *arena, ShardAxisProblem *out) {
+  const ShardFold *fold = problem->fold;
+  int32_t f = fold->function, first = fold->firstValue;
+  size_t n = (size_t)fold->rules->nValues + 1;
+  ShardState *arguments = SHARD_ARENA_ARRAY(arena, ShardState, n);
+  uint8_t *weight = SHARD_ARENA_ARRAY(arena, uint8_t, n);
+  *out = *problem;
+  out->rules = fold->rules, out->fold = NULL;
+  out->entryArguments = arguments, out->weight = weight;
+  if (problem->entry != f ||
+      !foldStates(fold->argumentOf, fold->nArguments, problem->entryArguments, arguments))
+    return false;
+  memcpy(weight, problem->weight, (size_t)first);
+  for (int32_t v = 0; v < fold->nValues; ++v)
+    weight[first + fold->valueOf[v]] = problem->weight[first + v];
+  for (int32_t v = 0; v < fold->nValues; ++v)
+    if (weight[first + fold->valueOf[v]] != problem->weight[first + v])
+      return false;
+  if (!problem->pinned)
+    return true;
+  const ShardState **pinned = SHARD_ARENA_ARRAY(arena, const ShardState *, f + 1);
+  memcpy(pinned, problem->pinned, (size_t)f * sizeof(*pinned));
+  ShardState *own = SHARD_ARENA_ARRAY(arena, ShardState, n);
+  pinned[f] = own;
+  out->pinned = pinned;
+  return foldStates(fold->valueOf, fold->nValues, problem->pinned[f], own);
+}
+
+/// The instance of the folded function as one of the function before.
+static ShardInstance *unfoldInstance(const ShardFold *fold, const ShardInstance *folded,
+                                     const ShardState *arguments, ShardArena *arena) {
+  ShardInstance *instance = SHARD_ARENA_NEW(arena, ShardInstance);
+  *instance = *folded;
+  instance->arguments = arguments;
+  instance->states = SHARD_ARENA_ARRAY(arena, ShardState, fold->nValues + 1);
+  instance->combiners = SHARD_ARENA_ARRAY(arena, uint8_t, fold->nValues + 1);
+  for (int32_t v = 0; v < fold->nValues; ++v) {
+    instance->states[v] = folded->states[fold->valueOf[v]];
+    instance->combiners[v] = folded->combiners[fold->valueOf[v]];
+  }
+  instance->choices = SHARD_ARENA_ARRAY(arena, ShardState, fold->nOps);
+  instance->callees = SHARD_ARENA_ARRAY(arena, int32_t, fold->nOps);
+  instance->others = SHARD_ARENA_ARRAY(arena, int32_t, fold->nOps);
+  for (int32_t o = 0; o < fold->nOps; ++o) {
+    instance->choices[o] = folded->choices[fold->opOf[o]];
+    instance->callees[o] = folded->callees[fold->opOf[o]];
+    instance->others[o] = folded->others[fold->opOf[o]];
+  }
+  instance->wanted = SHARD_ARENA_ARRAY(arena, ShardState, fold->nArguments + 1);
+  for (int32_t a = 0; a < fold->nArguments; ++a)
+    instance->wanted[a] = folded->wanted[fold->argumentOf[a]];
+  return instance;
+}
+
+/// Null when calls that the fold takes for equal come out different.
+static ShardAxisSolution *solveFolded(const ShardAxisProblem *problem, ShardArena *arena) {
+  ShardAxisProblem folded;
+  if (!foldProblem(problem, arena, &folded))
+    return NULL;
+  ShardAxisSolution *solution = solveAsIs(&folded, arena);
+  if (!solution->settled)
+    return NULL;
+  ShardInstance *entry =
+      unfoldInstance(problem->fold, solution->entry, problem->entryArguments, arena);
+  for (int32_t i = 0; i < solution->nInstances; ++i)
+    if (solution->instances[i] == solution->entry)
+      solution->instances[i] = entry;
+  solution->entry = entry;
+  return solution;
+}
+
+ShardAxisSolution *shardAxisSolve(const ShardAxisProblem *problem, ShardArena *arena) {
+  ShardAxisSolution *solution = problem->fold ? solveFolded(problem, arena) : NULL;
+  return solution ? solution : solveAsIs(problem, arena);
 }

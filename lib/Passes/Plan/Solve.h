@@ -9,6 +9,7 @@
 #ifndef SHARD_PLAN_SOLVE_H
 #define SHARD_PLAN_SOLVE_H
 
+#include "Fold.h"
 #include "States.h"
 
 /// What moves, in the order in which it counts.
@@ -39,9 +40,11 @@ typedef struct ShardInstance {
 
 typedef struct ShardAxisProblem {
   const ShardRules *rules;
-  int64_t size;     // ranks along the axis
-  int64_t **used;   // [function][flat factor] product of earlier axes' sizes
-  uint8_t **blocks; // [function][flat factor] span in a block that earlier axes split, or null
+  const ShardFold *fold; // of the rules (Fold.h): looked at instead where that comes out the same;
+                         // null: none
+  int64_t size;          // ranks along the axis
+  int64_t **used;        // [function][flat factor] product of earlier axes' sizes
+  uint8_t **blocks;      // [function][flat factor] span in a block that earlier axes split, or null
   const ShardState *const
       *pinned;   // [function][its values] states that ops must produce (user), or FREE; null: none
   int32_t entry; // function
@@ -57,6 +60,7 @@ typedef struct ShardAxisSolution {
   int32_t nInstances;
   ShardInstance **instances; // the entry is the last
   ShardInstance *entry;
+  bool settled; // in every evaluation calls that are folded came out equal (Fold.h)
 } ShardAxisSolution;
 
 ShardAxisSolution *shardAxisSolve(const ShardAxisProblem *problem, ShardArena *arena);

@@ -32,6 +32,7 @@ typedef struct ShardSolver {
   ShardInstance **instances;
   int32_t nInstances;
   size_t capacity;
+  bool unsettled; // in some evaluation a folded call came out other than the one before it
 } ShardSolver;
 
 typedef struct ShardFrame {

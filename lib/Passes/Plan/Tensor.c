@@ -26,6 +26,7 @@ typedef struct Search {
   ShardTensorPlan *plan;
   int64_t **used;
   const ShardState *const *pinned;
+  bool unsettled;     // a folded call came out other than the one before it
   uint8_t *keptWhole; // [entry arguments] annotated by the user, and not with the tensor axis
 } Search;
 
@@ -103,7 +104,7 @@ static void checkEdge(void *user, const ShardEdge *edge) {
   if (!reduction || !withinHidden(check->model, value))
     check->legal = false;
   if (edge->function == check->model->entry && reduction)
-    ++check->entryReductions;
+    check->entryReductions += value->count;
 }
 
 static bool isBarred(const ShardTensorPlan *plan, int32_t argument, int32_t klass) {
@@ -115,10 +116,12 @@ static bool isBarred(const ShardTensorPlan *plan, int32_t argument, int32_t klas
 
 int32_t shardTensorPlanAtom(const ShardModel *model, const ShardTensorPlan *plan, int32_t argument,
                             int32_t subAxis) {
-  const ShardFunctionInfo *info = &model->rules->functions[model->entry];
-  if (info->arguments[argument] < 0 || strcmp(model->roles[argument], "weight") != 0)
+  if (plan->model != model) // the fold's
+    argument = model->fold->argumentOf[argument], model = plan->model;
+  int32_t v = model->rules->functions[model->entry].arguments[argument];
+  if (v < 0 || !model->weight[v])
     return -1;
-  const ShardValueInfo *value = &model->rules->values[info->arguments[argument]];
+  const ShardValueInfo *value = &model->rules->values[v];
   for (int32_t i = 0; i < value->nAtoms; ++i) {
     int32_t c = value->atoms[i].klass;
     if (plan->begin[c] <= subAxis && subAxis < plan->end[c] && !isBarred(plan, argument, c))
@@ -228,7 +231,7 @@ static int64_t localFlops(const ShardRules *rules, int32_t entry, int64_t *const
     for (int32_t o = 0; o < rules->functions[f].nOps; ++o) {
       const ShardOpRule *rule = &rules->functions[f].ops[o];
       if (rule->form == SHARD_OP_CALL)
-        calls[rule->callee] += calls[f];
+        calls[rule->callee] += calls[f] * rule->count;
       for (int32_t g = 0; rule->form == SHARD_OP_LOOP && g < rule->nBodies; ++g)
         calls[rule->bodies[g].callee] += calls[f] * rule->trips;
       int64_t flops = rule->contraction ? rule->flops : 0;
@@ -275,8 +278,9 @@ static bool evaluatePlan(Search *s, const ShardTensorPlan *plan, Evaluation *out
     const ShardState *seeds = seedArguments(s, plan, axis);
     for (int32_t a = 0; a < entry->nArguments; ++a)
       if (seeds[a] >= 0) {
-        int64_t left = rules->values[entry->arguments[a]].bytes / parts[a];
-        out->splitBytes += left - left / plan->sizes[axis];
+        const ShardValueInfo *value = &rules->values[entry->arguments[a]];
+        int64_t left = value->bytes / parts[a];
+        out->splitBytes += (left - left / plan->sizes[axis]) * value->count;
         parts[a] *= plan->sizes[axis];
       }
     ShardAxisProblem problem = {.rules = rules,
@@ -291,6 +295,7 @@ static bool evaluatePlan(Search *s, const ShardTensorPlan *plan, Evaluation *out
     for (int32_t attempt = 0; attempt < 2; ++attempt) {
       problem.search = attempt > 0;
       solution = shardAxisSolve(&problem, s->arena);
+      s->unsettled |= !solution->settled;
       check.legal = !solution->entry->cost.forbidden && !solution->entry->cost.repeated;
       check.entryReductions = 0;
       memset(out->gathered, 0, (size_t)entry->nArguments);
@@ -562,7 +567,7 @@ static int64_t localWeightBytes(const Search *s, const ShardTensorPlan *plan) {
   const ShardFunctionInfo *info = &model->rules->functions[model->entry];
   int64_t total = 0;
   for (int32_t a = 0; a < info->nArguments; ++a) {
-    if (info->arguments[a] < 0 || strcmp(model->roles[a], "weight") != 0)
+    if (info->arguments[a] < 0 || !model->weight[info->arguments[a]])
       continue;
     const ShardValueInfo *value = &model->rules->values[info->arguments[a]];
     int64_t bytes = value->bytes;
@@ -573,7 +578,7 @@ static int64_t localWeightBytes(const Search *s, const ShardTensorPlan *plan) {
           parts *= plan->sizes[axis];
       bytes = bytes / size * ceilDivide(size, parts);
     }
-    total += bytes;
+    total += bytes * value->count;
   }
   return total;
 }
@@ -644,7 +649,7 @@ static bool takeUnevenly(Search *s, int32_t klass, Evaluation *now) {
   for (int32_t uneven = 0; uneven < 2; ++uneven) {
     u.uneven = uneven;
     for (int32_t a = 0; a < info->nArguments; ++a) {
-      if (info->arguments[a] < 0 || strcmp(model->roles[a], "weight") != 0)
+      if (info->arguments[a] < 0 || !model->weight[info->arguments[a]])
         continue;
       const ShardValueInfo *value = &model->rules->values[info->arguments[a]];
       for (int32_t k = 0; k < value->nAtoms; ++k)
@@ -668,7 +673,7 @@ static bool takeWithMinor(Search *s, int32_t klass, Evaluation *now) {
   if (s->degree % size)
     return false;
   for (int32_t a = 0; a < info->nArguments; ++a) {
-    if (info->arguments[a] < 0 || strcmp(model->roles[a], "weight") != 0)
+    if (info->arguments[a] < 0 || !model->weight[info->arguments[a]])
       continue;
     const ShardValueInfo *value = &model->rules->values[info->arguments[a]];
     for (int32_t k = 0; k < value->nAtoms; ++k) {
@@ -700,11 +705,22 @@ static bool takeWhole(Search *s, int32_t klass, bool vocabulary, Evaluation *now
   return true;
 }
 
+/// What the user says of where an argument of the entry lies; null: nothing.
+static MlirAttribute annotationOf(const ShardModel *model, int32_t argument) {
+  const ShardFunctionInfo *info = &model->rules->functions[model->entry];
+  MlirValue value = model->rules->values[info->arguments[argument]].value;
+  return shardFuncGetArgumentAttribute(info->func, mlirBlockArgumentGetArgNumber(value),
+                                       "spmd.sharding");
+}
+
 /// Arguments with a layout of the user's that does not name the tensor axis, or a part of it.
-static uint8_t *findKeptWhole(const ShardFunctionInfo *info, ShardArena *arena) {
+static uint8_t *findKeptWhole(const ShardModel *model, ShardArena *arena) {
+  const ShardFunctionInfo *info = &model->rules->functions[model->entry];
   uint8_t *whole = SHARD_ARENA_ARRAY(arena, uint8_t, info->nArguments ? info->nArguments : 1);
   for (int32_t a = 0; a < info->nArguments; ++a) {
-    MlirAttribute list = shardFuncGetArgumentAttribute(info->func, a, "spmd.sharding");
+    if (info->arguments[a] < 0)
+      continue;
+    MlirAttribute list = annotationOf(model, a);
     whole[a] = list.ptr && mlirAttributeIsAArray(list);
     intptr_t rank = whole[a] ? mlirArrayAttrGetNumElements(list) : 0;
     for (intptr_t d = 0; d < rank; ++d) {
@@ -721,13 +737,12 @@ static uint8_t *findKeptWhole(const ShardFunctionInfo *info, ShardArena *arena) 
   return whole;
 }
 
-ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardArena *arena,
-                                 const char **outMessage) {
+static Search startSearch(const ShardModel *model, int64_t degree, ShardArena *arena) {
   const ShardRules *rules = model->rules;
-  const ShardFunctionInfo *info = &rules->functions[model->entry];
   Search s = {.model = model, .arena = arena, .degree = degree};
   size_t nClasses = (size_t)(rules->nClasses ? rules->nClasses : 1);
   s.plan = SHARD_ARENA_NEW(arena, ShardTensorPlan);
+  s.plan->model = model;
   s.plan->nSubAxes = 1, s.plan->sizes[0] = degree;
   s.plan->begin = SHARD_ARENA_ARRAY(arena, int8_t, nClasses);
   s.plan->end = SHARD_ARENA_ARRAY(arena, int8_t, nClasses);
@@ -737,28 +752,41 @@ ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardA
     shardFactorOffsets(rules, f, arena, &total);
     s.used[f] = SHARD_ARENA_ARRAY(arena, int64_t, total ? total : 1);
   }
-  *outMessage = NULL;
-  if (degree == 1)
-    return s.plan;
-  s.keptWhole = findKeptWhole(info, arena);
-  bool multiplies = false;
+  s.keptWhole = findKeptWhole(model, arena);
+  return s;
+}
+
+static bool multiplies(const ShardRules *rules) {
   for (int32_t f = 0; f < rules->nFunctions; ++f)
     for (int32_t o = 0; o < rules->functions[f].nOps; ++o)
-      multiplies |= rules->functions[f].ops[o].contraction;
+      if (rules->functions[f].ops[o].contraction)
+        return true;
+  return false;
+}
 
-  // Candidates, by bytes saved, then by first appearance among the arguments.
-  const uint8_t *layerValues = findLayerValues(model, arena);
-  Candidate *candidates = SHARD_ARENA_ARRAY(arena, Candidate, nClasses);
+/// May the classes of an argument be candidates? What nobody uses stays whole; of what the user
+/// laid out only heads of products may want parts of the axis.
+static bool offersClasses(const ShardModel *model, int32_t argument, bool anyProduct) {
+  const ShardRules *rules = model->rules;
+  int32_t v = rules->functions[model->entry].arguments[argument];
+  return v >= 0 && model->weight[v] &&
+         !mlirOpOperandIsNull(mlirValueGetFirstUse(rules->values[v].value)) &&
+         (anyProduct || !annotationOf(model, argument).ptr);
+}
+
+/// Candidates, by bytes saved, then by first appearance among the arguments; returns how many.
+static int32_t findCandidates(Search *s, Candidate *candidates) {
+  const ShardModel *model = s->model;
+  const ShardRules *rules = model->rules;
+  const ShardFunctionInfo *info = &rules->functions[model->entry];
+  const uint8_t *layerValues = findLayerValues(model, s->arena);
+  bool anyProduct = multiplies(rules);
   int32_t n = 0;
-  bool *seen = SHARD_ARENA_ARRAY(arena, bool, nClasses);
+  bool *seen = SHARD_ARENA_ARRAY(s->arena, bool, rules->nClasses + 1);
   for (int32_t pass = 0; pass < 2; ++pass)
     for (int32_t a = 0; a < info->nArguments; ++a) {
-      if (info->arguments[a] < 0 || strcmp(model->roles[a], "weight") != 0)
+      if (!offersClasses(model, a, anyProduct))
         continue;
-      if (mlirOpOperandIsNull(mlirValueGetFirstUse(rules->values[info->arguments[a]].value)))
-        continue; // what nobody uses stays whole
-      if (!multiplies && shardFuncGetArgumentAttribute(info->func, a, "spmd.sharding").ptr)
-        continue; // the user's: only heads of products may want parts of the axis
       bool inLayer = !layerValues || layerValues[info->arguments[a]];
       const ShardValueInfo *value = &rules->values[info->arguments[a]];
       for (int32_t i = 0; i < value->nAtoms; ++i) {
@@ -778,27 +806,48 @@ ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardA
     }
   for (int32_t i = 0; i < n && model->hiddenValue < 0; ++i) {
     Evaluation alone;
-    ShardTensorPlan *trial = splitWhole(&s, candidates[i].klass);
+    ShardTensorPlan *trial = splitWhole(s, candidates[i].klass);
     candidates[i].sent =
-        tryPlan(&s, trial, candidates[i].klass, &alone) ? alone.sentBytes : INT64_MAX;
+        tryPlan(s, trial, candidates[i].klass, &alone) ? alone.sentBytes : INT64_MAX;
   }
   for (int32_t i = 1; i < n; ++i) // a stable insertion sort
     for (int32_t j = i; j > 0 && comesBefore(&candidates[j], &candidates[j - 1]); --j) {
       Candidate swap = candidates[j];
       candidates[j] = candidates[j - 1], candidates[j - 1] = swap;
     }
+  return n;
+}
 
+/// Takes what can be taken, on the model given or its fold; returns whether anything could.
+static bool takeAll(Search *s) {
+  const ShardRules *rules = s->model->rules;
+  Candidate *candidates = SHARD_ARENA_ARRAY(s->arena, Candidate, rules->nClasses + 1);
+  int32_t n = findCandidates(s, candidates);
   bool any = false;
   Evaluation now;
-  evaluatePlan(&s, s.plan, &now);
+  evaluatePlan(s, s->plan, &now);
   for (int32_t i = 0; i < n; ++i) {
     int32_t c = candidates[i].klass;
-    if (s.plan->begin[c] != s.plan->end[c])
+    if (s->plan->begin[c] != s->plan->end[c])
       continue; // taken along with its major neighbour
-    if (candidates[i].vocabulary || rules->classSizes[c] % degree == 0)
-      any |= takeWhole(&s, c, candidates[i].vocabulary, &now);
+    if (candidates[i].vocabulary || rules->classSizes[c] % s->degree == 0)
+      any |= takeWhole(s, c, candidates[i].vocabulary, &now);
     else
-      any |= takeWithMinor(&s, c, &now) || takeUnevenly(&s, c, &now);
+      any |= takeWithMinor(s, c, &now) || takeUnevenly(s, c, &now);
+  }
+  return any;
+}
+
+ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardArena *arena,
+                                 const char **outMessage) {
+  *outMessage = NULL;
+  Search s = startSearch(model->folded ? model->folded : model, degree, arena);
+  if (degree == 1)
+    return s.plan;
+  bool any = takeAll(&s);
+  if (s.unsettled) { // calls that the fold takes for equal are not
+    s = startSearch(model, degree, arena);
+    any = takeAll(&s);
   }
   if (!any && !shardModelIsAnnotated(model)) {
     *outMessage = shardArenaFormat(
