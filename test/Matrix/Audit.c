@@ -767,7 +767,8 @@ static void auditCell(const char *modelName, const char *degreesText, MlirModule
   printf("flops: %.0f, of the unsharded program's %.4f, with padding %.4f to %.4f; left out as "
          "whole %.0f and %.0f\n",
          after.flops, ratio, least, most, after.leftOut, before.leftOut);
-  if (degrees.ep == 1 && (!model->mixesRows || (degrees.dp == 1 && degrees.sp == 1))) {
+  bool mixes = model->mixesRows && (degrees.dp > 1 || degrees.sp > 1);
+  if (!mixes) {
     // Of a fused weight with copies of key/value heads the copies cannot be told from the queries.
     bool copies = model->unevenFused && model->keyValueHeads % degrees.tp != 0;
     if (ratio < least - 0.02 || (ratio > most + 0.02 && !wholeParts && !copies))
@@ -782,11 +783,9 @@ static void auditCell(const char *modelName, const char *degreesText, MlirModule
   double sent = 0;
   for (int kind = 0; kind < N_KINDS; ++kind)
     sent += after.bytes[kind];
-  // How tokens find their experts is not laid down.
-  bool printOnly = (model->mixesRows && (degrees.dp > 1 || degrees.sp > 1)) || degrees.ep > 1;
   printf("expected: %.1f to %.1f bytes a rank%s\n", range.least, range.most,
-         printOnly ? " (not enforced: rows mix, or tokens move)" : "");
-  if (!printOnly && (sent < 0.95 * range.least || sent > 1.05 * range.most))
+         mixes ? " (not enforced: rows mix)" : "");
+  if (!mixes && (sent < 0.95 * range.least || sent > 1.05 * range.most))
     fault("a rank sends %.1f bytes, expected %.1f to %.1f", sent, range.least, range.most);
 }
 

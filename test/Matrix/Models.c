@@ -95,7 +95,8 @@ const Model models[] = {
      .sumsPerLayer = 2,
      .rawLinalg = true,
      .experts = 4,
-     .rawTosa = true},
+     .rawTosa = true,
+     .expertsTravel = true},
     {.name = "mixtral-dense",
      .batch = 2,
      .sequence = 32,
@@ -126,6 +127,7 @@ const Model models[] = {
      .rawLinalg = true,
      .experts = 4,
      .rawTosa = true,
+     .capacity = 40,
      .mixesRows = true},
 };
 const int nModels = sizeof(models) / sizeof(models[0]);
@@ -281,6 +283,26 @@ static double share(int64_t size, int64_t parts, bool padded) {
   return padded ? (double)ceilDivide(size, parts) : (double)size / (double)parts;
 }
 
+/// Sent by a rank for the experts of one layer: the experts to the tokens; or all tokens to each
+/// expert's ranks and their sums back; with slots, also the marks of who goes where unless places
+/// say so, or the filled slots themselves, if that is less. `rows` are a rank's tokens.
+static double expertBytes(const Model *m, Degrees d, double rows, bool padded, double *optional) {
+  const double f32 = 4;
+  double others = (double)(d.ep - 1), experts = share(m->experts, d.ep, padded) * (double)d.ep;
+  if (m->expertsTravel)
+    return gatherBytes(d.ep, experts * 3 * share(m->mlp, d.tp, padded) * (double)m->hidden * f32);
+  double tokens = 2 * others * rows * (double)m->hidden * f32;
+  *optional += others * rows * experts * f32; // the router's weights, or totals of the ranks before
+  if (!m->capacity)
+    return tokens;
+  double slots = experts * (double)m->capacity;
+  double marks = 2 * gatherBytes(d.ep, rows * slots * f32);
+  double filled = 2 * gatherBytes(d.ep, slots * (double)m->hidden * f32);
+  double least = tokens < filled ? tokens : filled;
+  *optional += (tokens + marks < filled ? tokens + marks : filled) - least;
+  return least;
+}
+
 /// Sent for a layout by hand; padding counted in or not. `*optional` is what it may send more.
 static double sentBytes(const Model *m, Degrees d, bool padded, double *optional) {
   const double f32 = 4;
@@ -321,6 +343,12 @@ static double sentBytes(const Model *m, Degrees d, bool padded, double *optional
     // The row of the class goes to all; the patches that it comes before move on by one.
     *optional += 2 * gatherBytes(d.sp, batch * (double)m->hidden * f32) * onAStage;
     *optional += (double)(d.sp - 1) * batch * (double)m->hidden * f32 * onAStage;
+  }
+
+  if (d.ep > 1) {
+    double more = 0;
+    bytes += (double)m->layers * expertBytes(m, d, rows / rowParts, padded, &more) * onAStage;
+    *optional += (double)m->layers * more * onAStage;
   }
 
   // sp: one gather of keys and values a layer, or something cheaper.
@@ -422,6 +450,9 @@ ContractionClass modelClassify(const Model *m, Degrees d, const char *weightName
 
 FlopsRange modelWeightFlops(const Model *m, Degrees d, const char *name) {
   double rows = modelRowsFlops(m, d).least;
+  if (contains(name, ".experts.") && !m->expertsTravel) // all tokens of ep, or slots, each once
+    rows = (m->capacity ? 1 : stored(m->batch, d.dp) * stored(m->sequence, d.sp)) *
+           stored(m->experts, d.ep);
   FlopsRange even = {1, 1}, out = even;
   double features;
   switch (weightKind(name)) {

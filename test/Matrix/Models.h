@@ -21,6 +21,8 @@ typedef struct Model {
   bool hiddenResult;    // the result is [batch, sequence, hidden]; also [batch, hidden]
   int64_t classes;      // the result is [batch, classes]
   int64_t sumsPerLayer; // residual sums that split blocks feed
+  int64_t capacity;     // slots of an expert that tokens are moved into; 0: none
+  bool expertsTravel;   // looked up by each token: an expert goes to the tokens
   bool mixesRows;  // capacity routing: an op mixes tokens; under dp and sp bytes are only printed
   bool embedded;   // embedded.linalg.mlir is there
   bool rawLinalg;  // raw.linalg.generic.mlir is there
