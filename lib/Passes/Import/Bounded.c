@@ -156,3 +156,62 @@ void shardBoundedFinish(const ShardImport *import) {
   shardOpSetAttribute(import->module, "spmd.dynamic",
                       dynamicAttribute(b, mlirBlockGetNumArguments(body) - b->nDims));
 }
+
+//===----------------------------------------------------------------------===//
+// Calls and regions
+//===----------------------------------------------------------------------===//
+
+static const ShardExtent *shapeOf(const ShardBounded *b, MlirValue value) {
+  return (const ShardExtent *)(intptr_t)shardPointerMapGetOr(b->shapes, value.ptr, 0);
+}
+
+static bool sameShape(const ShardBounded *b, MlirValue x, MlirValue y) {
+  const ShardExtent *left = shapeOf(b, x), *right = shapeOf(b, y);
+  if (!left || !right)
+    return left == right;
+  for (intptr_t d = 0; d < mlirShapedTypeGetRank(mlirValueGetType(x)); ++d)
+    if (!shardExtentEqual(b, &left[d], &right[d]))
+      return false;
+  return true;
+}
+
+bool shardBoundedEnter(ShardBounded *b, MlirValue inside, MlirValue outside, bool isFirst) {
+  if (mlirTypeIsARankedTensor(mlirValueGetType(outside))) {
+    if (isFirst)
+      shardPointerMapSet(b->shapes, inside.ptr, (int64_t)(intptr_t)shapeOf(b, outside));
+    return isFirst || sameShape(b, inside, outside);
+  }
+  ShardExtent form, other;
+  bool has = shardBoundedScalar(b, outside, &form);
+  if (isFirst && has && !shardExtentIsNumber(b, &form)) {
+    ShardExtent *kept = SHARD_ARENA_NEW(b->arena, ShardExtent);
+    *kept = form;
+    shardPointerMapSet(b->scalars, inside.ptr, (int64_t)(intptr_t)kept);
+  }
+  return isFirst || !shardBoundedScalar(b, inside, &other) ||
+         (has && shardExtentEqual(b, &form, &other));
+}
+
+bool shardBoundedYield(ShardBounded *b, MlirOperation op, intptr_t result, MlirValue yielded,
+                       bool isFirst) {
+  MlirValue made = mlirOperationGetResult(op, result);
+  if (!mlirTypeIsARankedTensor(mlirValueGetType(yielded)))
+    return true;
+  intptr_t nOperands = mlirOperationGetNumOperands(op), nResults = mlirOperationGetNumResults(op);
+  if (shardOpIs(op, "scf.while") && shapeOf(b, yielded))
+    return false; // its two regions may carry different values
+  if (shardOpIs(op, "scf.for") &&
+      !sameShape(b, mlirOperationGetOperand(op, nOperands - nResults + result), yielded))
+    return false;
+  return shardBoundedEnter(b, made, yielded, isFirst);
+}
+
+void shardBoundedPassExtents(ShardBounded *b, MlirOperation call) {
+  intptr_t n = mlirOperationGetNumOperands(call);
+  MlirValue *operands = SHARD_ARENA_ARRAY(b->arena, MlirValue, n + b->nDims + 1);
+  for (intptr_t i = 0; i < n; ++i)
+    operands[i] = mlirOperationGetOperand(call, i);
+  for (int32_t k = 0; k < b->nDims; ++k)
+    operands[n + k] = shardBoundedArgument(b, call, k);
+  mlirOperationSetOperands(call, n + b->nDims, operands);
+}

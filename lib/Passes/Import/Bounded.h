@@ -59,6 +59,14 @@ ShardBounded *shardBoundedCreate(const ShardImport *import, int32_t nDims,
 /// Replaces the extent arguments of the entry by ones behind all others, and writes `spmd.dynamic`
 /// on the module.
 void shardBoundedFinish(const ShardImport *import);
+/// A value that is handed into a function or region, or out of it, and what stands for it there:
+/// the first sets what the second is known as, others must agree.
+bool shardBoundedEnter(ShardBounded *b, MlirValue inside, MlirValue outside, bool isFirst);
+/// The same for what a region of an scf op yields. False if the op cannot have that shape.
+bool shardBoundedYield(ShardBounded *b, MlirOperation op, intptr_t result, MlirValue yielded,
+                       bool isFirst);
+/// A call hands on the extents.
+void shardBoundedPassExtents(ShardBounded *b, MlirOperation call);
 /// The extents of what the entry returns, which it does by now.
 void shardBoundedSetResults(ShardBounded *b);
 
@@ -113,7 +121,9 @@ MlirValue shardBoundedArgument(const ShardBounded *b, MlirOperation op, int32_t 
 typedef struct ShardBoundedOp {
   ShardExtent **results;
   intptr_t nLoops;
-  ShardExtent *loops; // of a linalg op; [nLoops]
+  ShardExtent *loops;  // of a linalg op; [nLoops]
+  bool joins, pads;    // what it does must be put right behind dynamic parts
+  ShardExtent *filled; // of a tensor.pad: what its low padding and its operand take
 } ShardBoundedOp;
 MlirLogicalResult shardBoundedDescribe(ShardBounded *b, MlirOperation *op, ShardBoundedOp *out);
 /// And after: the results have the extents, and the op its masks.
@@ -123,9 +133,30 @@ MlirLogicalResult shardBoundedSettle(ShardBounded *b, MlirOperation op,
 /// One error: the op cannot have dynamic dimensions here.
 MlirLogicalResult shardBoundedRefuse(MlirOperation op);
 
+/// What a slice takes along a dimension.
+typedef struct ShardSliceEntry {
+  bool hasOffset, hasStride; // they follow from extents
+  bool whole;                // all of the dimension
+  ShardExtent offset, size, stride;
+  MlirValue offsetOperand; // null: a number of the op
+} ShardSliceEntry;
+
+/// BoundedMoves.c. A slice of `type` read element by element; dims[d] is the dimension of the
+/// result that source dimension d becomes, or -1.
+MlirValue shardBoundedSlice(ShardBounded *b, MlirOperation op, const ShardSliceEntry *entries,
+                            const intptr_t *dims, MlirType type);
+/// A tensor.concat of static type, with its parts where their extents put them.
+void shardBoundedJoin(ShardBounded *b, MlirOperation op);
+/// A tensor.insert_slice; dims[d] is the dimension of the source that lies along dimension d, or
+/// -1.
+MlirValue shardBoundedInsert(ShardBounded *b, MlirOperation op, const ShardSliceEntry *entries,
+                             const intptr_t *dims);
+
 /// BoundedMasks.c: masks for a linalg op whose loops have these extents.
 MlirLogicalResult shardBoundedMask(ShardBounded *b, MlirOperation op, intptr_t nLoops,
                                    const ShardExtent *loops);
+/// Whether an index into storage is the index in the shape along every dimension.
+bool shardBoundedIsPlain(const ShardBounded *b, MlirValue tensor);
 /// `value` with `number` where its index along any of its dynamic dimensions is in padding.
 MlirValue shardBoundedMaskTensor(ShardBounded *b, MlirOperation before, MlirValue value,
                                  MlirAttribute number, const bool *dims);

@@ -392,7 +392,7 @@ static bool findReduced(const ShardBounded *b, MlirOperation op, intptr_t nLoops
   return any;
 }
 
-static bool hasPlainShape(const ShardBounded *b, MlirValue tensor) {
+bool shardBoundedIsPlain(const ShardBounded *b, MlirValue tensor) {
   for (intptr_t d = 0; d < mlirShapedTypeGetRank(mlirValueGetType(tensor)); ++d) {
     ShardExtent extent = shardBoundedExtent(b, tensor, d);
     if (!isPlain(b, &extent))
@@ -428,7 +428,7 @@ MlirLogicalResult shardBoundedMask(ShardBounded *b, MlirOperation op, intptr_t n
   shardOpListCollect(&reads, op, "tensor.extract", NULL);
   shardOpListCollect(&indices, op, "linalg.index", NULL);
   for (size_t i = 0; i < reads.nOps; ++i)
-    if (!hasPlainShape(b, mlirOperationGetOperand(reads.ops[i], 0)))
+    if (!shardBoundedIsPlain(b, mlirOperationGetOperand(reads.ops[i], 0)))
       return shardBoundedRefuse(reads.ops[i]);
   for (intptr_t l = 0; l < nLoops; ++l)
     counts |= !isPlain(b, &loops[l]);

@@ -46,6 +46,15 @@ static void replaceBy(Refiner *refiner, MlirOperation op, MlirValue value) {
   refiner->current = (MlirOperation){NULL};
 }
 
+/// A number that is the same in every run.
+static bool knownNumber(Refiner *refiner, MlirValue value, int64_t *out) {
+  ShardExtent extent;
+  if (!refiner->bounded || !shardBoundedScalar(refiner->bounded, value, &extent))
+    return shardEvaluateScalar(refiner->evaluator, value, out);
+  *out = shardExtentBound(&extent);
+  return shardExtentIsNumber(refiner->bounded, &extent);
+}
+
 /// A size: a number, or the bound of an extent.
 static bool knownSize(Refiner *refiner, MlirValue value, int64_t *out) {
   ShardExtent extent;
@@ -86,6 +95,8 @@ typedef struct MixedList {
 static MixedList readMixed(Refiner *refiner, MlirOperation op, const char *name, intptr_t *next) {
   MlirAttribute list = shardOpGetAttribute(op, name);
   MixedList mixed = {.name = name, .n = mlirDenseArrayGetNumElements(list)};
+  bool isPlace = strcmp(name, "static_offsets") == 0 || strcmp(name, "static_strides") == 0 ||
+                 strcmp(name, "static_low") == 0;
   mixed.values = SHARD_ARENA_ARRAY(refiner->arena, int64_t, mixed.n + 1);
   mixed.known = SHARD_ARENA_ARRAY(refiner->arena, bool, mixed.n + 1);
   mixed.operands = SHARD_ARENA_ARRAY(refiner->arena, MlirValue, mixed.n + 1);
@@ -96,7 +107,9 @@ static MixedList readMixed(Refiner *refiner, MlirOperation op, const char *name,
       continue;
     mixed.operands[i] = mlirOperationGetOperand(op, (*next)++);
     int64_t constant;
-    if (knownSize(refiner, mixed.operands[i], &constant)) {
+    bool known = isPlace ? knownNumber(refiner, mixed.operands[i], &constant)
+                         : knownSize(refiner, mixed.operands[i], &constant);
+    if (known) {
       mixed.values[i] = constant;
       mixed.known[i] = true;
     }
@@ -324,6 +337,11 @@ static MlirLogicalResult refineFunction(Refiner *refiner, MlirOperation func) {
   return mlirLogicalResultSuccess();
 }
 
+static MlirLogicalResult refuseCall(MlirOperation op, MlirStringRef name, intptr_t argument) {
+  return shardEmitError(op, "'@%.*s' is called with two shapes of argument %td; expected one",
+                        (int)name.length, name.data, argument);
+}
+
 /// A callee takes the shapes of its first call; another call must agree.
 static MlirLogicalResult refineCall(Refiner *refiner, MlirOperation op) {
   MlirStringRef name = mlirFlatSymbolRefAttrGetValue(shardOpGetAttribute(op, "callee"));
@@ -331,21 +349,28 @@ static MlirLogicalResult refineCall(Refiner *refiner, MlirOperation op) {
   MlirBlock body = shardFuncGetBody(callee);
   int64_t seen;
   bool isFirst = !shardPointerMapGet(refiner->done, callee.ptr, &seen);
+  ShardBounded *bounded = refiner->bounded;
   for (intptr_t i = 0, n = mlirOperationGetNumOperands(op); i < n; ++i) {
     MlirValue argument = mlirBlockGetArgument(body, i);
     MlirType type = mlirValueGetType(mlirOperationGetOperand(op, i));
     if (isFirst)
       mlirValueSetType(argument, type);
     else if (!mlirTypeEqual(mlirValueGetType(argument), type))
-      return shardEmitError(op, "'@%.*s' is called with two shapes of argument %td; expected one",
-                            (int)name.length, name.data, i);
+      return refuseCall(op, name, i);
+    if (bounded && !shardBoundedEnter(bounded, argument, mlirOperationGetOperand(op, i), isFirst))
+      return refuseCall(op, name, i);
   }
   if (mlirLogicalResultIsFailure(refineFunction(refiner, callee)))
     return mlirLogicalResultFailure();
+  if (bounded)
+    shardBoundedPassExtents(bounded, op);
   MlirOperation end = mlirBlockGetTerminator(body);
   for (intptr_t i = 0, n = mlirOperationGetNumResults(op); i < n; ++i)
     mlirValueSetType(mlirOperationGetResult(op, i),
                      mlirValueGetType(mlirOperationGetOperand(end, i)));
+  for (intptr_t i = 0, n = mlirOperationGetNumResults(op); i < n && bounded; ++i)
+    shardBoundedEnter(bounded, mlirOperationGetResult(op, i), mlirOperationGetOperand(end, i),
+                      true);
   return mlirLogicalResultSuccess();
 }
 
@@ -357,16 +382,24 @@ static MlirLogicalResult refineRegions(Refiner *refiner, MlirOperation op) {
     if (mlirBlockIsNull(body))
       continue;
     intptr_t nArguments = mlirBlockGetNumArguments(body);
-    for (intptr_t i = 0; i < nResults && nArguments >= nResults && nOperands >= nResults; ++i)
-      mlirValueSetType(mlirBlockGetArgument(body, nArguments - nResults + i),
-                       mlirValueGetType(mlirOperationGetOperand(op, nOperands - nResults + i)));
+    for (intptr_t i = 0; i < nResults && nArguments >= nResults && nOperands >= nResults; ++i) {
+      MlirValue argument = mlirBlockGetArgument(body, nArguments - nResults + i);
+      MlirValue init = mlirOperationGetOperand(op, nOperands - nResults + i);
+      mlirValueSetType(argument, mlirValueGetType(init));
+      if (refiner->bounded && isTensor(mlirValueGetType(init)))
+        shardBoundedEnter(refiner->bounded, argument, init, true);
+    }
     if (mlirLogicalResultIsFailure(refineBlock(refiner, body)))
       return mlirLogicalResultFailure();
     MlirOperation end = mlirBlockGetTerminator(body);
     intptr_t nYielded = mlirOperationIsNull(end) ? 0 : mlirOperationGetNumOperands(end);
-    for (intptr_t i = 0; i < nResults && nYielded >= nResults; ++i)
-      mlirValueSetType(mlirOperationGetResult(op, i),
-                       mlirValueGetType(mlirOperationGetOperand(end, nYielded - nResults + i)));
+    for (intptr_t i = 0; i < nResults && nYielded >= nResults; ++i) {
+      MlirValue result = mlirOperationGetResult(op, i);
+      MlirValue yielded = mlirOperationGetOperand(end, nYielded - nResults + i);
+      mlirValueSetType(result, mlirValueGetType(yielded));
+      if (refiner->bounded && !shardBoundedYield(refiner->bounded, op, i, yielded, g == 0))
+        return shardBoundedRefuse(op);
+    }
   }
   return mlirLogicalResultSuccess();
 }
@@ -392,11 +425,12 @@ static MlirLogicalResult refineStatic(Refiner *refiner, MlirOperation op) {
   MlirStringRef name = shardOpGetName(op);
   intptr_t nResults = mlirOperationGetNumResults(op), nOperands = mlirOperationGetNumOperands(op);
   int64_t value;
-  if (shardStringIs(name, "func.call"))
-    return refineCall(refiner, op);
-  if (startsWith(name, "scf."))
-    return nResults > 0 || mlirOperationGetNumRegions(op) > 0 ? refineRegions(refiner, op)
-                                                              : mlirLogicalResultSuccess();
+  if (shardStringIs(name, "func.call") || startsWith(name, "scf.")) {
+    MlirLogicalResult result =
+        shardStringIs(name, "func.call") ? refineCall(refiner, op) : refineRegions(refiner, op);
+    refiner->current = (MlirOperation){NULL}; // it was settled on the way
+    return result;
+  }
   if (shardStringIs(name, "cf.assert")) {
     int64_t holds;
     if (!shardEvaluateScalar(refiner->evaluator, mlirOperationGetOperand(op, 0), &holds))
