@@ -67,10 +67,9 @@ static MlirAttribute rowOf(const Check *check, MlirOperation op) {
 /// Bytes of a step: those of a call times its calls.
 static double bytesOf(MlirAttribute row) {
   MlirAttribute bytes = get(row, "bytes"), calls = get(row, "calls");
-  if (mlirAttributeIsNull(bytes) || !mlirAttributeIsAFloat(bytes) || mlirAttributeIsNull(calls) ||
-      !mlirAttributeIsAArray(calls))
+  if (mlirAttributeIsNull(bytes) || !mlirAttributeIsAFloat(bytes))
     return 0;
-  return mlirFloatAttrGetValueDouble(bytes) * (double)mlirArrayAttrGetNumElements(calls);
+  return mlirFloatAttrGetValueDouble(bytes) * (double)shardSiteCallCount(calls);
 }
 
 /// Whether `name` is `wanted` or a sub-axis of it, tp.0 of tp.

@@ -3,6 +3,8 @@
 
 #include "IR.h"
 
+#include "mlir-c/BuiltinAttributes.h"
+
 static const struct {
   const char *op, *kind;
 } kinds[] = {{"shard.all_reduce", "all-reduce"},
@@ -24,4 +26,19 @@ const char *shardCollectiveKind(MlirOperation op) {
 
 const char *shardCollectiveKindName(intptr_t index) {
   return index >= 0 && index < nKinds ? kinds[index].kind : NULL;
+}
+
+int64_t shardSiteCallCount(MlirAttribute calls) {
+  int64_t count = 0;
+  if (mlirAttributeIsNull(calls) || !mlirAttributeIsAArray(calls))
+    return 0;
+  for (intptr_t i = 0; i < mlirArrayAttrGetNumElements(calls); ++i) {
+    MlirAttribute call = mlirArrayAttrGetElement(calls, i), times = {NULL};
+    if (mlirAttributeIsADictionary(call))
+      times = mlirDictionaryAttrGetElementByName(call, mlirStringRefCreateFromCString("times"));
+    int64_t steps = 1;
+    shardAttrGetI64(times, &steps);
+    count += steps;
+  }
+  return count;
 }

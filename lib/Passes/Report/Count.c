@@ -119,7 +119,7 @@ static const char *opOfCall(Counter *counter, MlirAttribute row, const ShardCoun
 }
 
 static void countCall(Counter *counter, MlirOperation op, int64_t number, int64_t stage,
-                      int64_t layer) {
+                      int64_t layer, int64_t times) {
   const char *kind = kindOf(op);
   int64_t round = -1;
   MlirAttribute mark = shardOpGetAttribute(op, "spmd.round");
@@ -152,7 +152,8 @@ static void countCall(Counter *counter, MlirOperation op, int64_t number, int64_
       shardArenaGrow(counter->arena, site->calls, (size_t)site->nCalls, &site->callCapacity,
                      (size_t)site->nCalls + 1, sizeof(ShardCountCall));
   const char *text = opOfCall(counter, row, site, stage, layer);
-  site->calls[site->nCalls++] = (ShardCountCall){stage, layer, text};
+  site->calls[site->nCalls++] = (ShardCountCall){stage, layer, text, times};
+  site->nTimes += times;
 }
 
 //===----------------------------------------------------------------------===//
@@ -247,7 +248,7 @@ static MlirOperation findFunction(const Counter *counter, MlirOperation call) {
 
 typedef struct FunctionWalk {
   Counter *counter;
-  int64_t stage, layer, flops;
+  int64_t stage, layer, times, flops;
 } FunctionWalk;
 
 static void walkFunction(FunctionWalk *walk, MlirOperation func);
@@ -266,19 +267,19 @@ static MlirLogicalResult visitOp(void *user, MlirOperation op) {
   FunctionWalk *walk = user;
   MlirStringRef name = shardOpGetName(op);
   if (name.length > 7 && memcmp(name.data, "linalg.", 7) == 0) {
-    walk->flops += stepsOf(op) * contractionFlops(op);
+    walk->flops += walk->times * stepsOf(op) * contractionFlops(op);
   } else if (name.length > 6 && memcmp(name.data, "shard.", 6) == 0) {
     int64_t number;
-    if (shardAttrGetI64(shardOpGetAttribute(op, "spmd.site"), &number))
-      for (int64_t step = 0, steps = stepsOf(op); step < steps; ++step)
-        countCall(walk->counter, op, number, walk->stage, walk->layer);
+    int64_t times = walk->times * stepsOf(op);
+    if (times > 0 && shardAttrGetI64(shardOpGetAttribute(op, "spmd.site"), &number))
+      countCall(walk->counter, op, number, walk->stage, walk->layer, times);
   } else if (shardStringIs(name, "func.call")) {
     MlirOperation callee = findFunction(walk->counter, op);
     if (mlirOperationIsNull(callee) || mlirBlockIsNull(shardFuncGetBody(callee)))
       return mlirLogicalResultSuccess();
-    FunctionWalk inner = {walk->counter, walk->stage, walk->layer, 0};
+    FunctionWalk inner = {walk->counter, walk->stage, walk->layer, walk->times * stepsOf(op), 0};
     shardAttrGetI64(shardOpGetAttribute(op, "spmd.layer"), &inner.layer);
-    for (int64_t step = 0, steps = stepsOf(op); step < steps; ++step)
+    if (inner.times > 0)
       walkFunction(&inner, callee);
     walk->flops += inner.flops;
   }
@@ -443,7 +444,7 @@ const ShardCount *shardCountCreate(MlirOperation module, ShardArena *arena) {
     return NULL;
   readSiteRows(&counter);
   for (int32_t s = 0; s < count->nStages; ++s) {
-    FunctionWalk walk = {&counter, s, -1, 0};
+    FunctionWalk walk = {&counter, s, -1, 1, 0};
     walkFunction(&walk, count->stages[s].func);
     count->stages[s].cost = walk.flops;
   }

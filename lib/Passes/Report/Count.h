@@ -9,6 +9,7 @@
 typedef struct ShardCountCall {
   int64_t stage, layer; // layer -1: outside of the layers
   const char *op;       // "layer 3: linalg.matmul at model.mlir:12:5"
+  int64_t times;        // in loops: once for each of their steps
 } ShardCountCall;
 
 /// A collective of the program.
@@ -18,6 +19,7 @@ typedef struct ShardCountSite {
   MlirAttribute axes; // array of strings, or null
   MlirType type;      // of the local operand
   double bytes;       // sent in one call: mean over all ranks
+  int64_t nTimes;     // calls of a step, those in loops at each of their steps
   intptr_t nCalls;
   size_t callCapacity;
   ShardCountCall *calls; // [nCalls] in stage, then call order

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "shard/Report.h"
 
+#include "../Core/Collectives.h"
 #include "../Core/Diagnostics.h"
 #include "../Core/IR.h"
 
@@ -58,7 +59,9 @@ static void writeSite(FILE *out, MlirAttribute row) {
         mlirAttributeIsAString(axis) ? mlirStringAttrGetValue(axis) : mlirStringRefCreate("?", 1);
     fprintf(out, "%s%.*s", i ? "," : "", (int)name.length, name.data);
   }
-  fprintf(out, ", %.0f bytes x %td call%s\n", number(row, "bytes"), nCalls, nCalls == 1 ? "" : "s");
+  int64_t times = shardSiteCallCount(calls);
+  fprintf(out, ", %.0f bytes x %" PRId64 " call%s\n", number(row, "bytes"), times,
+          times == 1 ? "" : "s");
   writeText(out, "at:        ", text(row, "op"));
   writeText(out, "cause:     ", text(row, "cause"));
   if (value.length) {
@@ -76,8 +79,16 @@ static void writeSite(FILE *out, MlirAttribute row) {
     fprintf(out, "  otherwise: %.0f bytes: %.*s\n", number(way, "bytes"), (int)how.length,
             how.data);
   }
-  for (intptr_t i = 0; i < nCalls; ++i)
-    writeText(out, "call:      ", text(mlirArrayAttrGetElement(calls, i), "op"));
+  for (intptr_t i = 0; i < nCalls; ++i) {
+    MlirAttribute call = mlirArrayAttrGetElement(calls, i);
+    MlirStringRef op = text(call, "op");
+    int64_t times = 1;
+    shardAttrGetI64(get(call, "times"), &times);
+    if (times == 1)
+      writeText(out, "call:      ", op);
+    else
+      fprintf(out, "  call:      %.*s, %" PRId64 " times\n", (int)op.length, op.data, times);
+  }
 }
 
 MlirLogicalResult shardModuleExplain(MlirOperation module, MlirStringCallback callback,
@@ -94,7 +105,7 @@ MlirLogicalResult shardModuleExplain(MlirOperation module, MlirStringCallback ca
   double total = 0;
   for (intptr_t i = 0; i < n; ++i) {
     MlirAttribute row = mlirArrayAttrGetElement(sites, i);
-    total += number(row, "bytes") * (double)listCount(get(row, "calls"));
+    total += number(row, "bytes") * (double)shardSiteCallCount(get(row, "calls"));
     writeSite(out, row);
   }
   fprintf(out, "%td site%s, %.0f bytes sent by a rank in a step, mean over ranks\n", n,

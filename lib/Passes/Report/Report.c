@@ -112,17 +112,19 @@ static json_t *collectivesJson(const ShardCount *count, ShardArena *arena) {
     json_t *calls = json_array();
     for (intptr_t k = 0; k < site->nCalls; ++k) {
       const ShardCountCall *call = &site->calls[k];
-      json_array_append_new(calls,
-                            json_pack("{s:I, s:o, s:o}", "stage", (json_int_t)call->stage, "layer",
-                                      call->layer < 0 ? json_null() : json_integer(call->layer),
-                                      "op", cTextJson(call->op)));
+      json_t *entry = json_pack("{s:I, s:o, s:o}", "stage", (json_int_t)call->stage, "layer",
+                                call->layer < 0 ? json_null() : json_integer(call->layer), "op",
+                                cTextJson(call->op));
+      if (call->times != 1)
+        json_object_set_new(entry, "times", json_integer(call->times));
+      json_array_append_new(calls, entry);
     }
     json_array_append_new(
         collectives,
         json_pack("{s:I, s:s, s:o, s:o, s:s, s:f, s:I, s:o, s:o, s:o}", "site",
                   (json_int_t)site->site, "kind", site->kind, "axes", attributeJson(site->axes),
                   "shape", shapeJson(site->type), "type", elementTypeText(site->type, arena),
-                  "bytes", site->bytes, "count", (json_int_t)site->nCalls, "cause",
+                  "bytes", site->bytes, "count", (json_int_t)site->nTimes, "cause",
                   cTextJson(site->cause), "op", cTextJson(site->op), "calls", calls));
   }
   return collectives;
@@ -260,7 +262,7 @@ static void writeCauses(FILE *out, const ShardCount *count, ShardArena *arena) {
   bool *done = SHARD_ARENA_ARRAY(arena, bool, count->nSites);
   double total = 0;
   for (intptr_t i = 0; i < count->nSites; ++i)
-    total += count->sites[i].bytes * (double)count->sites[i].nCalls;
+    total += count->sites[i].bytes * (double)count->sites[i].nTimes;
   fprintf(out, "collectives: %s sent by one rank a step, mean over ranks\n",
           bytesText(total, arena));
   for (intptr_t i = 0; i < count->nSites; ++i) {
@@ -275,8 +277,8 @@ static void writeCauses(FILE *out, const ShardCount *count, ShardArena *arena) {
           !mlirAttributeEqual(site->axes, first->axes))
         continue;
       done[k] = true;
-      calls += site->nCalls;
-      bytes += site->bytes * (double)site->nCalls;
+      calls += site->nTimes;
+      bytes += site->bytes * (double)site->nTimes;
     }
     fprintf(out, "  %-14s %-5s x %-5" PRId64 " %10s  %s\n", first->kind,
             axesText(first->axes, arena), calls, bytesText(bytes, arena), causeOf(first));
@@ -301,8 +303,8 @@ static void writeSites(FILE *out, const ShardCount *count, ShardArena *arena) {
   fprintf(out, "sites: number, kind, axes, local operand, calls, bytes a call, cause, op\n");
   for (intptr_t i = 0; i < count->nSites; ++i) {
     const ShardCountSite *site = &count->sites[i];
-    fprintf(out, "  %4" PRId64 " %-14s %-5s %-18s x %-4" PRIdPTR " %10s  %s; %s\n", site->site,
-            site->kind, axesText(site->axes, arena), shapeText(site->type, arena), site->nCalls,
+    fprintf(out, "  %4" PRId64 " %-14s %-5s %-18s x %-4" PRId64 " %10s  %s; %s\n", site->site,
+            site->kind, axesText(site->axes, arena), shapeText(site->type, arena), site->nTimes,
             bytesText(site->bytes, arena), site->cause, site->op);
   }
 }

@@ -53,6 +53,7 @@ typedef struct CallWalk {
   int64_t stage;
   int64_t layer;    // -1: outside
   int64_t instance; // part of fused locations that is this layer's, -1
+  int64_t times;    // steps of the loops around
 } CallWalk;
 
 /// The op of a site as this call has it: outlining leaves the places of all instances in one
@@ -91,12 +92,14 @@ static void walkCalls(const CallWalk *walk, MlirBlock block) {
       const char *text = opOfCall(walk, &spmd->sites[number]);
       if (walk->layer >= 0)
         text = shardArenaFormat(spmd->arena, "layer %lld: %s", (long long)walk->layer, text);
-      MlirNamedAttribute fields[3];
+      MlirNamedAttribute fields[4];
       intptr_t n = 0;
       fields[n++] = named(spmd, "stage", shardAttrI64(spmd->context, walk->stage));
       if (walk->layer >= 0)
         fields[n++] = named(spmd, "layer", shardAttrI64(spmd->context, walk->layer));
       fields[n++] = named(spmd, "op", shardAttrString(spmd->context, text));
+      if (walk->times != 1)
+        fields[n++] = named(spmd, "times", shardAttrI64(spmd->context, walk->times));
       CallList *list = &walk->calls[number];
       list->items = shardArenaGrow(spmd->arena, list->items, list->count, &list->capacity,
                                    list->count + 1, sizeof(MlirAttribute));
@@ -104,18 +107,20 @@ static void walkCalls(const CallWalk *walk, MlirBlock block) {
       continue;
     }
     // What a loop calls, it calls at every step.
-    for (int64_t step = 0; mlirOperationGetNumRegions(op) > 0 && step < shardLoopTrips(op); ++step)
-      for (intptr_t g = 0; g < mlirOperationGetNumRegions(op); ++g)
-        if (strncmp(shardOpGetName(op).data, "scf.", 4) == 0 &&
-            !mlirBlockIsNull(mlirRegionGetFirstBlock(mlirOperationGetRegion(op, g))))
-          walkCalls(walk, mlirRegionGetFirstBlock(mlirOperationGetRegion(op, g)));
+    CallWalk inner = *walk;
+    inner.times *= shardLoopTrips(op);
+    bool loop = strncmp(shardOpGetName(op).data, "scf.", 4) == 0 && inner.times > 0;
+    for (intptr_t g = 0; loop && g < mlirOperationGetNumRegions(op); ++g) {
+      MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, g));
+      if (!mlirBlockIsNull(body))
+        walkCalls(&inner, body);
+    }
     if (!shardOpIs(op, "func.call"))
       continue;
     MlirAttribute callee = shardOpGetAttribute(op, "callee");
     MlirOperation target = shardModuleLookup(spmd->module, mlirFlatSymbolRefAttrGetValue(callee));
     if (mlirOperationIsNull(target) || mlirBlockIsNull(shardFuncGetBody(target)))
       continue;
-    CallWalk inner = *walk;
     int64_t layer;
     MlirAttribute mark = shardOpGetAttribute(op, "spmd.layer");
     if (!mlirAttributeIsNull(mark) && shardAttrGetI64(mark, &layer))
@@ -143,7 +148,7 @@ static MlirAttribute waysAttribute(ShardSpmd *spmd, const ShardSite *site, doubl
 void shardSitesWrite(ShardSpmd *spmd, int32_t nEntries, const MlirOperation *entries) {
   CallList *calls = SHARD_ARENA_ARRAY(spmd->arena, CallList, spmd->nSites);
   for (int32_t i = 0; i < nEntries; ++i) {
-    CallWalk walk = {spmd, calls, i, -1, -1};
+    CallWalk walk = {spmd, calls, i, -1, -1, 1};
     walkCalls(&walk, shardFuncGetBody(entries[i]));
   }
   // A rank takes part in the calls of its own stage only: mean over all ranks.

@@ -92,8 +92,8 @@ func.func @main(%x: tensor<8x16xf32>, %y: tensor<8x16xf32>, %n: tensor<1xi64>) -
 // SUM-LABEL: func.func private @main_for0(
 // SUM:         linalg.matmul {{.*}} tensor<4x8xf32>, tensor<8x16xf32>
 // SUM:         shard.reduce_scatter
-// REPORT: "stage": 0
-// REPORT-COUNT-2: "stage": 0
+// REPORT: "count": 3
+// REPORT: "times": 3
 // RAN: sent by a rank, mean, an iteration: all-gather 128 B, reduce-scatter 384 B
 func.func @main(%x: tensor<4x16xf32>, %w: tensor<16x16xf32>) -> tensor<4x16xf32> {
   %c0 = arith.constant 0 : index
