@@ -604,6 +604,7 @@ ShardRules *shardRulesCreate(MlirOperation module, ShardArena *arena) {
     if (mlirLogicalResultIsFailure(collectFunction(&builder, f, &shapes[f])))
       return NULL;
   }
+  shardRuleTieViews(&builder);
   for (int32_t v = 0; v < rules->nValues; ++v)
     numberAtoms(&builder, &rules->values[v], builder.valueNodes[v]);
   for (int32_t f = 0; f < order.n; ++f)

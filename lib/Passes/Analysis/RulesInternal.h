@@ -97,6 +97,10 @@ void shardNodeTie(ShardRuleBuilder *b, int32_t x, int32_t y);
 /// them in pieces.
 void shardRuleAnalyseWindows(ShardRuleBuilder *b, ShardOpRule *rule);
 
+/// Views.c: cuts dimensions where annotations' views do; after all ops, which have their way where
+/// the two do not line up.
+void shardRuleTieViews(ShardRuleBuilder *b);
+
 /// OpTable.c: an op without a rule.
 void shardRuleDescribeWhole(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape);
 ShardPortShape *shardRuleAddPort(ShardRuleBuilder *b, ShardOpShape *shape, bool result,

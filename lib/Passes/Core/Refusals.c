@@ -30,7 +30,7 @@ static const ShardMessage messages[] = {
     {"two public functions, '@…' and '@…'; choose the entry with --function", "one function is the program", "--function=NAME"},
     {"no dimension rule for '…': its operands would be kept whole; expected a rule in --rules, or no --no-implicit-replication", "--no-implicit-replication was given", "a rule for the op in --rules=FILE"},
     {"constant '…' is of a type that .npy files do not have", "the file format has no such type", "a constant of another type, or no --extract-weights"},
-    {"the view cuts dimension … of … at …, where no operation does", "a view names pieces that operations tell apart", "a view whose pieces end where a reshape or slice cuts"},
+    {"the view cuts dimension … of … at …, where no operation does", "operations cut the dimension in other pieces", "a view in the pieces that a reshape or slice makes"},
     {"dimension … is split over more than 7 axes", "a placement has room for 7 axes a dimension", "fewer sub-axes"},
     {"functions are called with too many different shardings", "a function is compiled once for each placement of its arguments, at most 64", "annotations that agree on it"},
     {"a block of more than 31 pieces is not supported", "a block placement names its pieces in one word", "blocks of fewer pieces"},

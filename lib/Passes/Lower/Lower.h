@@ -147,6 +147,10 @@ ShardHidden *shardHideContractions(ShardLowering *lowering);
 void shardShowContractions(ShardLowering *lowering, ShardHidden *hidden);
 /// Constants of one value become fills: the object need not carry them.
 void shardFillSplats(ShardLowering *lowering);
+
+/// ResultBuffers.c: copies results that would be computed in each other's buffers. The last step on
+/// tensors.
+void shardKeepResultsApart(ShardLowering *lowering);
 /// Memory that a contraction needs; -1 after a diagnostic.
 int64_t shardContractionScratchBytes(ShardLowering *lowering, MlirOperation op);
 

@@ -102,7 +102,7 @@ const char *drawSharding(Program *p, const Type *type, bool upstream, char *out,
   int first = draw(p->draws, p->nAxes);
   for (int i = 0; i < p->nAxes && type->rank > 0; ++i) {
     int axis = (first + i) % p->nAxes, d = draw(p->draws, type->rank + 1) - 1;
-    if (d < 0 || type->shape[d] < 2 ||
+    if (d < 0 || !strcmp(p->axisNames[axis], "pp") || type->shape[d] < 2 ||
         (!p->uneven && type->shape[d] % (parts[d] * p->axisSizes[axis])))
       continue;
     if (parts[d] * p->axisSizes[axis] > 2 * type->shape[d])

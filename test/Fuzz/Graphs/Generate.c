@@ -26,8 +26,7 @@ int rowOf(const char *name) {
 
 static Value *at(Program *p, int value) { return &p->values[value]; }
 
-/// Ops in the scope until there is a value made in it; -1 if that fails.
-static int makeSome(Program *p, int n, int made) {
+int opsMake(Program *p, int n, int made) {
   int last = -1;
   for (int tries = 0; tries < 12 && n > 0; ++tries) {
     int before = p->nValues;
@@ -57,7 +56,7 @@ static const Callee *makeCallee(Program *p, int nOperands, const int *operands) 
     textAppend(&signature, "%s%%v%d: %s", i ? ", " : "", at(p, value)->id,
                typeText(&callee.operands[i]));
   }
-  int made = p->nValues, last = makeSome(p, 1 + draw(p->draws, 4), made);
+  int made = p->nValues, last = opsMake(p, 1 + draw(p->draws, 4), made);
   const Callee *out = NULL;
   if (last >= 0) {
     int results[2] = {last, -1};
@@ -135,6 +134,22 @@ static bool makeCall(Program *p) {
   return true;
 }
 
+int valueBack(Program *p, int carried, int made, double bound) {
+  Type type = at(p, carried)->type;
+  int back = -1;
+  for (int i = made; i < p->nValues; ++i)
+    if (!at(p, i)->shared && typeEqual(&at(p, i)->type, &type))
+      back = i;
+  if (back < 0) {
+    int y = valueNeed(p, type, bound);
+    back = valueAdd(p, type, 2 * bound, at(p, carried)->fuzzy || at(p, y)->fuzzy);
+    lineAdd(p, "%%v%d = arith.addf %%v%d, %%v%d : %s", at(p, back)->id, idOf(p, carried),
+            idOf(p, y), typeText(&type));
+    used(p, "arith.* and math.* on tensors");
+  }
+  return valueBound(p, back, bound);
+}
+
 /// The lines of a region that takes `carried` and gives back a value of its type within `bound`.
 typedef struct Region {
   Text lines;
@@ -146,21 +161,10 @@ static Region makeRegion(Program *p, int carried, double bound) {
   Region region = {{0}, 0, false};
   Scope scope = {.firstValue = p->scope->firstValue, .closed = true, .silent = true};
   Scope *outer = p->scope;
-  Type type = at(p, carried)->type;
   p->scope = &scope;
-  int made = p->nValues, last = makeSome(p, 1 + draw(p->draws, 3), made), yielded = -1;
-  // Back to the carried type: through a value of it, or added to.
-  for (int i = made; i < p->nValues && last >= 0; ++i)
-    if (!at(p, i)->shared && typeEqual(&at(p, i)->type, &type))
-      yielded = i;
-  if (yielded < 0) {
-    int y = valueNeed(p, type, bound);
-    yielded = valueAdd(p, type, 2 * bound, at(p, carried)->fuzzy || at(p, y)->fuzzy);
-    lineAdd(p, "%%v%d = arith.addf %%v%d, %%v%d : %s", at(p, yielded)->id, idOf(p, carried),
-            idOf(p, y), typeText(&type));
-    used(p, "arith.* and math.* on tensors");
-  }
-  yielded = valueBound(p, yielded, bound);
+  int made = p->nValues;
+  opsMake(p, 1 + draw(p->draws, 3), made);
+  int yielded = valueBack(p, carried, made, bound);
   region.yielded = at(p, yielded)->id;
   region.fuzzy = at(p, yielded)->fuzzy;
   region.lines = scope.lines;
@@ -265,7 +269,6 @@ static bool makeLoop(Program *p) {
 
 //===----------------------------------------------------------------------===//
 // Setting and end
-
 //===----------------------------------------------------------------------===//
 
 typedef struct Mesh {
@@ -285,13 +288,19 @@ static const Mesh meshes[] = {
     {3, {2, 2, 2}, {"dp", "sp", "tp"}},
     {2, {2, 4}, {"dp", "tp"}},
     {1, {8}, {"tp"}},
+    {2, {2, 2}, {"pp", "tp"}},
+    {2, {2, 2}, {"pp", "sp"}},
+    {3, {2, 2, 2}, {"pp", "dp", "tp"}},
+    {4, {2, 2, 2, 2}, {"pp", "dp", "sp", "tp"}},
     // With sizes that need not divide.
     {1, {3}, {"tp"}},
     {2, {3, 2}, {"dp", "tp"}},
     {2, {2, 3}, {"sp", "tp"}},
     {1, {6}, {"tp"}},
+    {2, {3, 2}, {"pp", "tp"}},
+    {2, {2, 3}, {"pp", "tp"}},
 };
-enum { nMeshes = sizeof meshes / sizeof *meshes, nEvenMeshes = 10 };
+enum { nMeshes = sizeof meshes / sizeof *meshes, nEvenMeshes = 14 };
 
 static void chooseSetting(Program *p, bool allowUneven) {
   Draws *d = p->draws;
@@ -437,6 +446,10 @@ void programCreate(Draws *draws, bool allowUneven, Program *out) {
   p->scope = &scope;
   chooseSetting(p, allowUneven);
   addInputs(p);
+  int nStages = !strcmp(p->axisNames[0], "pp") ? p->axisSizes[0] : 0;
+  bool early = nStages && drawChance(draws, 50);
+  if (early)
+    makeLayers(p, nStages);
   int most = 3 + draw(draws, drawChance(draws, 30) ? 38 : 14);
   for (int tries = 0; tries < 4 * most && p->nOps < most && !p->failed; ++tries) {
     if (draws->replaying && draws->nMade >= draws->nReplayed && p->nOps > 0)
@@ -449,6 +462,8 @@ void programCreate(Draws *draws, bool allowUneven, Program *out) {
       opMake(p);
     }
   }
+  if (nStages && !early)
+    makeLayers(p, nStages);
   addResults(p);
   p->scope = NULL;
   textRelease(&scope.lines);

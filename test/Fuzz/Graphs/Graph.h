@@ -156,6 +156,14 @@ const char *drawSharding(Program *p, const Type *type, bool upstream, char *out,
 /// One op of a random row. False: none could be made here.
 bool opMake(Program *p);
 
+/// Ops in the scope until there are n more, or it is no use. The last value made from number `made`
+/// on; -1: none.
+int opsMake(Program *p, int n, int made);
+/// A value like `carried` within the bound: the last one made from number `made` on, or a sum.
+int valueBack(Program *p, int carried, int made, double bound);
+/// Layers.c: as many calls of one function as there are stages, or more.
+void makeLayers(Program *p, int nStages);
+
 /// Makers. `row` names the op. False: not here.
 bool makeGeneric(Program *p, const char *row);
 bool makeContraction(Program *p, const char *row);

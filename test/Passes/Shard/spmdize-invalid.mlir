@@ -72,6 +72,15 @@ func.func @main(%x: tensor<4x6xf32> {spmd.sharding = [["tp"]]}) -> tensor<4x6xf3
 
 shard.grid @mesh(shape = 2) {spmd.axes = ["tp"]}
 // expected-error @below {{the view cuts dimension 0 of 12 at 3, where no operation does}}
+func.func @main(%x: tensor<12xf32> {spmd.sharding = [[], ["tp"]], spmd.view = array<i64: 3, 4>}) -> tensor<4x3xf32> {
+  %0 = tensor.expand_shape %x [[0, 1]] output_shape [4, 3] : tensor<12xf32> into tensor<4x3xf32>
+  return %0 : tensor<4x3xf32>
+}
+
+// -----
+
+// A view that no operation speaks against.
+shard.grid @mesh(shape = 2) {spmd.axes = ["tp"]}
 func.func @main(%x: tensor<12xf32> {spmd.sharding = [[], ["tp"]], spmd.view = array<i64: 3, 4>}) -> tensor<12xf32> {
   return %x : tensor<12xf32>
 }

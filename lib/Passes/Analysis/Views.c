@@ -1,0 +1,53 @@
+//===- Views.c - Dimensions that annotations take apart -----------*- C -*-===//
+// A view names pieces of a dimension (Sharding.h). Most are pieces that ops tell apart; those that
+// no op does are told apart by the view itself: a user's, or one that was chosen before a function
+// was cloned and its callers no longer share what they cut.
+//===----------------------------------------------------------------------===//
+
+#include "RulesInternal.h"
+
+#include "mlir-c/BuiltinAttributes.h"
+
+static void tieView(ShardRuleBuilder *b, int32_t value, MlirAttribute view) {
+  if (value < 0 || mlirAttributeIsNull(view) || !mlirAttributeIsADenseI64Array(view))
+    return;
+  intptr_t nView = mlirDenseArrayGetNumElements(view), v = 0;
+  MlirType type = b->rules->values[value].type;
+  for (int64_t d = 0; d < mlirShapedTypeGetRank(type); ++d) {
+    int64_t size = mlirShapedTypeGetDimSize(type, d), covered = 1;
+    int32_t nodes[SHARD_MAX_LOOPS], n = 0;
+    do {
+      int64_t piece = v < nView ? mlirDenseI64ArrayGetElement(view, v++) : 0;
+      if (piece < 1 || size % (covered * piece) != 0 || n == SHARD_MAX_LOOPS)
+        return; // it does not fit, which its reader says
+      nodes[n++] = shardNodeCreate(b, piece);
+      covered *= piece;
+    } while (covered < size);
+    shardNodeTie(b, b->valueNodes[value][d], shardNodeProduct(b, n, nodes));
+  }
+}
+
+static MlirAttribute entryOf(MlirOperation op, intptr_t number) {
+  MlirAttribute list = shardOpGetAttribute(op, "spmd.view");
+  bool fits = list.ptr && mlirAttributeIsAArray(list) && number < mlirArrayAttrGetNumElements(list);
+  return fits ? mlirArrayAttrGetElement(list, number) : mlirAttributeGetNull();
+}
+
+void shardRuleTieViews(ShardRuleBuilder *b) {
+  const ShardRules *rules = b->rules;
+  for (int32_t v = 0; v < rules->nValues; ++v) {
+    const ShardValueInfo *value = &rules->values[v];
+    const ShardFunctionInfo *info = &rules->functions[value->function];
+    tieView(b, v,
+            value->definition < 0
+                ? shardFuncGetArgumentAttribute(info->func, value->number, "spmd.view")
+                : entryOf(info->ops[value->definition].op, value->number));
+  }
+  for (int32_t f = 0; f < rules->nFunctions; ++f) {
+    MlirOperation func = rules->functions[f].func;
+    MlirOperation end = mlirBlockGetTerminator(shardFuncGetBody(func));
+    for (intptr_t r = 0; r < mlirOperationGetNumOperands(end); ++r)
+      tieView(b, shardRuleFindValue(b, mlirOperationGetOperand(end, r)),
+              shardFuncGetResultAttribute(func, r, "spmd.view"));
+  }
+}
