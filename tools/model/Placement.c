@@ -1,6 +1,7 @@
 //===- Placement.c - Which part of a value a rank holds -----------*- C -*-===//
 
 #include "Placement.h"
+#include "Element.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,6 +34,20 @@ static bool fail(char *message, size_t messageSize, const ShardProgramValue *val
   snprintf(message, messageSize, "the program's table for value %" PRId32 " '%s' %s", value->index,
            value->name ? value->name : "", text);
   return false;
+}
+
+size_t valueGlobalCount(const ShardProgramValue *value) {
+  size_t count = 1;
+  for (int32_t i = 0; i < value->rank; ++i)
+    count *= (size_t)value->globalShape[i];
+  return count;
+}
+
+size_t valueLocalBytes(const ShardProgramValue *value) {
+  size_t bytes = elementBytes(value->element);
+  for (int32_t i = 0; i < value->rank; ++i)
+    bytes *= (size_t)value->localShape[i];
+  return bytes;
 }
 
 bool placementCreate(const ShardProgram *program, const ShardProgramValue *value, int64_t rank,

@@ -32,6 +32,9 @@ int64_t meshRankCount(const ShardProgram *program);
 /// The stage that `rank` runs.
 int32_t meshStage(const ShardProgram *program, int64_t rank);
 
+size_t valueGlobalCount(const ShardProgramValue *value); // elements of the whole value
+size_t valueLocalBytes(const ShardProgramValue *value);  // that a rank stores, with padding
+
 /// False, with a message in `message`, when the program's tables contradict themselves (a view that
 /// does not multiply to the shape, an unknown axis): the program is then not one of ours.
 bool placementCreate(const ShardProgram *program, const ShardProgramValue *value, int64_t rank,

@@ -1,7 +1,7 @@
 //===- Exact.h - Which results have one right bit pattern ---------*- C -*-===//
 // With small whole numbers as arguments, sums and products are exact in floating point, and then
-// their order does not matter: a sharded program must give the same bits. What adds up other numbers
-// (quotients, exponentials), or grows past the mantissa, is named with its place.
+// their order does not matter: a sharded program must give the same bits. What adds up other
+// numbers (quotients, exponentials), or grows past the mantissa, is named with its place.
 //===----------------------------------------------------------------------===//
 #ifndef SHARD_RUN_EXACT_H
 #define SHARD_RUN_EXACT_H

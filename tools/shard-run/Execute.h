@@ -11,7 +11,7 @@ typedef struct Reference {
   const char *what; // "the unsharded program", for messages
   size_t nResults;
   const void *const *values; // [nResults] by the original result; null: not compared
-  double tolerance;          // relative, see referenceTolerance; below 0: by type
+  double tolerance;          // relative; below 0: by type
   bool own;                  // our own unsharded run: the tighter bar
   const bool *exact;         // [nResults] bits must be equal (the two zeros are one); null: none
 } Reference;

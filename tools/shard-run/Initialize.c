@@ -4,6 +4,8 @@
 
 #include "Initialize.h"
 #include "Memory.h"
+#include "Ops.h"
+#include "PointerTable.h"
 
 #include "mlir-c/AffineExpr.h"
 #include "mlir-c/AffineMap.h"
@@ -14,61 +16,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/// A set of pointers that remembers the order of insertion, and a number with each.
-typedef struct PointerTable {
-  const void **keys;
-  int64_t *values;
-  size_t count, capacity;
-  size_t *slots; // [nSlots] index + 1 into keys
-  size_t nSlots;
-} PointerTable;
-
-static size_t pointerHash(const void *key) {
-  uint64_t x = (uint64_t)(uintptr_t)key * 0x9e3779b97f4a7c15u;
-  return (size_t)(x >> 20);
-}
-
-static size_t *pointerTableSlot(const PointerTable *table, const void *key) {
-  size_t i = pointerHash(key) & (table->nSlots - 1);
-  while (table->slots[i] && table->keys[table->slots[i] - 1] != key)
-    i = (i + 1) & (table->nSlots - 1);
-  return &table->slots[i];
-}
-
-static int64_t *pointerTableFind(const PointerTable *table, const void *key) {
-  if (!table->nSlots)
-    return NULL;
-  size_t index = *pointerTableSlot(table, key);
-  return index ? &table->values[index - 1] : NULL;
-}
-
-/// False when it was there already.
-static bool pointerTableAdd(PointerTable *table, const void *key, int64_t value) {
-  if (pointerTableFind(table, key))
-    return false;
-  if (table->count == table->capacity) {
-    table->capacity = table->capacity ? 2 * table->capacity : 32;
-    table->keys = memoryGrow(table->keys, table->capacity * sizeof *table->keys);
-    table->values = memoryGrow(table->values, table->capacity * sizeof *table->values);
-    free(table->slots);
-    table->nSlots = 4 * table->capacity;
-    table->slots = memoryZeroed(table->nSlots * sizeof *table->slots);
-    for (size_t i = 0; i < table->count; ++i)
-      *pointerTableSlot(table, table->keys[i]) = i + 1;
-  }
-  table->keys[table->count] = key;
-  table->values[table->count] = value;
-  *pointerTableSlot(table, key) = ++table->count;
-  return true;
-}
-
-static void pointerTableRelease(PointerTable *table) {
-  free(table->keys);
-  free(table->values);
-  free(table->slots);
-  memset(table, 0, sizeof *table);
-}
 
 /// An argument of a public function, what was seen of its uses.
 typedef struct Traced {
@@ -101,31 +48,17 @@ typedef struct Graph {
   PointerTable leafOps; // op -> 1
 } Graph;
 
-static bool nameIs(MlirOperation op, const char *name) {
-  MlirStringRef text = mlirIdentifierStr(mlirOperationGetName(op));
-  return text.length == strlen(name) && !memcmp(text.data, name, text.length);
-}
-
-static bool nameStartsWith(MlirOperation op, const char *prefix) {
-  MlirStringRef text = mlirIdentifierStr(mlirOperationGetName(op));
-  return text.length >= strlen(prefix) && !memcmp(text.data, prefix, strlen(prefix));
-}
-
-static MlirAttribute attributeOf(MlirOperation op, const char *name) {
-  return mlirOperationGetAttributeByName(op, mlirStringRefCreateFromCString(name));
-}
-
 /// Contractions and convolutions: a product of two operands, summed.
 static bool isContraction(MlirOperation op) {
-  if (!nameStartsWith(op, "linalg."))
-    return nameIs(op, "tosa.matmul") || nameIs(op, "tosa.conv2d");
+  if (!opStartsWith(op, "linalg."))
+    return opIs(op, "tosa.matmul") || opIs(op, "tosa.conv2d");
   return mlirLinalgIsAContractionOp(op) || mlirLinalgIsAConvolutionOp(op);
 }
 
 /// Product of the sizes of the loops that are summed.
 static double contractionFanIn(MlirOperation op) {
-  MlirAttribute maps = nameStartsWith(op, "linalg.") ? mlirLinalgGetIndexingMapsAttribute(op)
-                                                     : mlirAttributeGetNull();
+  MlirAttribute maps =
+      opStartsWith(op, "linalg.") ? mlirLinalgGetIndexingMapsAttribute(op) : mlirAttributeGetNull();
   if (mlirAttributeIsNull(maps) || !mlirAttributeIsAArray(maps)) {
     MlirType type = mlirValueGetType(mlirOperationGetOperand(op, 0));
     return (double)mlirShapedTypeGetDimSize(type, mlirShapedTypeGetRank(type) - 1);
@@ -158,8 +91,7 @@ static double contractionFanIn(MlirOperation op) {
 }
 
 static MlirBlock bodyOf(MlirOperation op) {
-  return mlirOperationGetNumRegions(op) > 0 ? mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0))
-                                            : (MlirBlock){NULL};
+  return mlirOperationGetNumRegions(op) > 0 ? opBody(op, 0) : (MlirBlock){NULL};
 }
 
 /// Ops that hand elements on unchanged, by dialect: shapes, order and type may change.
@@ -199,16 +131,16 @@ static bool movesData(MlirOperation op) {
                                       "arith.negf",
                                       "math.absf"}; // as large as before
   for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i)
-    if (nameIs(op, names[i]))
+    if (opIs(op, names[i]))
       return true;
   return false;
 }
 
 /// Scalar ops in a body through which an index stays an index.
 static bool keepsIndex(MlirOperation op) {
-  return nameIs(op, "arith.addi") || nameIs(op, "arith.subi") || nameIs(op, "arith.select") ||
-         nameIs(op, "arith.minsi") || nameIs(op, "arith.maxsi") || nameIs(op, "arith.minui") ||
-         nameIs(op, "arith.maxui") || movesData(op);
+  return opIs(op, "arith.addi") || opIs(op, "arith.subi") || opIs(op, "arith.select") ||
+         opIs(op, "arith.minsi") || opIs(op, "arith.maxsi") || opIs(op, "arith.minui") ||
+         opIs(op, "arith.maxui") || movesData(op);
 }
 
 static void addLeaf(Graph *graph, MlirOperation op, size_t traced) {
@@ -231,18 +163,18 @@ static bool followScalar(Graph *graph, Traced *traced, MlirOperation linalgOp, M
        use = mlirOpOperandGetNextUse(use)) {
     MlirOperation op = mlirOpOperandGetOwner(use);
     unsigned number = mlirOpOperandGetOperandNumber(use);
-    if (nameIs(op, "linalg.yield")) {
+    if (opIs(op, "linalg.yield")) {
       yielded = true;
-    } else if (nameIs(op, "tensor.extract")) {
+    } else if (opIs(op, "tensor.extract")) {
       if (number == 0)
         continue;
       MlirType table = mlirValueGetType(mlirOperationGetOperand(op, 0));
       int64_t size = mlirShapedTypeGetDimSize(table, (intptr_t)number - 1);
       if (size < traced->indexBound)
         traced->indexBound = size;
-    } else if (traced->isFloat && (nameIs(op, "arith.mulf") || nameIs(op, "arith.divf"))) {
+    } else if (traced->isFloat && (opIs(op, "arith.mulf") || opIs(op, "arith.divf"))) {
       traced->multiplies = true;
-    } else if (traced->isFloat && (nameIs(op, "arith.addf") || nameIs(op, "arith.subf"))) {
+    } else if (traced->isFloat && (opIs(op, "arith.addf") || opIs(op, "arith.subf"))) {
       traced->adds = true;
     } else if (traced->isFloat ? movesData(op) : keepsIndex(op)) {
       yielded |= followScalar(graph, traced, linalgOp, mlirOperationGetResult(op, 0), depth + 1);
@@ -275,8 +207,7 @@ static MlirOperation findCallee(const Graph *graph, MlirOperation call) {
 /// The function that `op` lies in, at its top level; null when nested deeper.
 static MlirOperation parentFunction(MlirOperation op) {
   MlirOperation parent = mlirOperationGetParentOperation(op);
-  return !mlirOperationIsNull(parent) && nameIs(parent, "func.func") ? parent
-                                                                     : (MlirOperation){NULL};
+  return !mlirOperationIsNull(parent) && opIs(parent, "func.func") ? parent : (MlirOperation){NULL};
 }
 
 /// Follows an argument forward through ops that only move it, and notes what meets it.
@@ -291,19 +222,19 @@ static void traceForward(Graph *graph, size_t tracedIndex) {
       MlirOperation op = mlirOpOperandGetOwner(use);
       unsigned number = mlirOpOperandGetOperandNumber(use);
       MlirOperation parent = mlirOperationGetParentOperation(op);
-      if (nameIs(op, "tensor.extract") && number == 0 && nameStartsWith(parent, "linalg.")) {
+      if (opIs(op, "tensor.extract") && number == 0 && opStartsWith(parent, "linalg.")) {
         traced->gathered = true;
         if (followScalar(graph, traced, parent, mlirOperationGetResult(op, 0), 0))
           pushResults(parent, &seen);
         continue;
       }
-      if (nameIs(op, "func.call")) {
+      if (opIs(op, "func.call")) {
         MlirOperation callee = findCallee(graph, op);
         if (!mlirOperationIsNull(callee) && !mlirBlockIsNull(bodyOf(callee)))
           pointerTableAdd(&seen, mlirBlockGetArgument(bodyOf(callee), number).ptr, 0);
         continue;
       }
-      if (nameIs(op, "func.return")) {
+      if (opIs(op, "func.return")) {
         for (size_t i = 0; i < graph->nCalls; ++i)
           if (mlirOperationEqual(graph->calls[i].callee, parent))
             pointerTableAdd(&seen, mlirOperationGetResult(graph->calls[i].op, number).ptr, 0);
@@ -316,7 +247,7 @@ static void traceForward(Graph *graph, size_t tracedIndex) {
         addLeaf(graph, op, tracedIndex);
         continue;
       }
-      if (nameIs(op, "tosa.gather") && number == 1) {
+      if (opIs(op, "tosa.gather") && number == 1) {
         int64_t size =
             mlirShapedTypeGetDimSize(mlirValueGetType(mlirOperationGetOperand(op, 0)), 1);
         if (size < traced->indexBound)
@@ -327,7 +258,7 @@ static void traceForward(Graph *graph, size_t tracedIndex) {
         pushResults(op, &seen);
         continue;
       }
-      if (!nameStartsWith(op, "linalg."))
+      if (!opStartsWith(op, "linalg."))
         continue;
       MlirBlock body = bodyOf(op);
       if (mlirBlockIsNull(body) || (intptr_t)number >= mlirBlockGetNumArguments(body))
@@ -344,7 +275,7 @@ static void traceForward(Graph *graph, size_t tracedIndex) {
 }
 
 static MlirWalkResult findExponential(MlirOperation op, void *user) {
-  if (nameIs(op, "math.exp") || nameIs(op, "math.exp2")) {
+  if (opIs(op, "math.exp") || opIs(op, "math.exp2")) {
     *(bool *)user = true;
     return MlirWalkResultInterrupt;
   }
@@ -352,10 +283,10 @@ static MlirWalkResult findExponential(MlirOperation op, void *user) {
 }
 
 static bool hasExponential(MlirOperation op) {
-  if (nameIs(op, "tosa.exp"))
+  if (opIs(op, "tosa.exp"))
     return true;
   bool found = false;
-  if (nameStartsWith(op, "linalg.") || nameStartsWith(op, "math."))
+  if (opStartsWith(op, "linalg.") || opStartsWith(op, "math."))
     mlirOperationWalk(op, findExponential, &found, MlirWalkPreOrder);
   return found;
 }
@@ -371,11 +302,11 @@ static bool reachesExponential(const Graph *graph, MlirOperation from) {
          use = mlirOpOperandGetNextUse(use)) {
       MlirOperation op = mlirOpOperandGetOwner(use);
       unsigned number = mlirOpOperandGetOperandNumber(use);
-      if (nameIs(op, "func.call")) {
+      if (opIs(op, "func.call")) {
         MlirOperation callee = findCallee(graph, op);
         if (!mlirOperationIsNull(callee) && !mlirBlockIsNull(bodyOf(callee)))
           pointerTableAdd(&seen, mlirBlockGetArgument(bodyOf(callee), number).ptr, 0);
-      } else if (nameIs(op, "func.return")) {
+      } else if (opIs(op, "func.return")) {
         MlirOperation parent = mlirOperationGetParentOperation(op);
         for (size_t i = 0; i < graph->nCalls; ++i)
           if (mlirOperationEqual(graph->calls[i].callee, parent))
@@ -409,7 +340,7 @@ static void boostUpstream(Graph *graph, MlirOperation logits) {
       continue;
     }
     MlirOperation op = mlirOpResultGetOwner(value);
-    if (nameIs(op, "func.call")) {
+    if (opIs(op, "func.call")) {
       MlirOperation callee = findCallee(graph, op);
       if (mlirOperationIsNull(callee) || mlirBlockIsNull(bodyOf(callee)))
         continue;
@@ -441,7 +372,7 @@ static MlirWalkResult visitContraction(MlirOperation op, void *user) {
 
 static MlirWalkResult collectCall(MlirOperation op, void *user) {
   Graph *graph = user;
-  if (!nameIs(op, "func.call"))
+  if (!opIs(op, "func.call"))
     return MlirWalkResultAdvance;
   if (graph->nCalls == graph->callCapacity) {
     graph->callCapacity = graph->callCapacity ? 2 * graph->callCapacity : 64;
@@ -453,10 +384,10 @@ static MlirWalkResult collectCall(MlirOperation op, void *user) {
 
 static void collectArguments(Graph *graph, MlirOperation func) {
   MlirBlock body = bodyOf(func);
-  MlirAttribute visibility = attributeOf(func, "sym_visibility");
+  MlirAttribute visibility = opAttribute(func, "sym_visibility");
   if (mlirBlockIsNull(body) || !mlirAttributeIsNull(visibility))
     return;
-  MlirAttribute attributes = attributeOf(func, "arg_attrs");
+  MlirAttribute attributes = opAttribute(func, "arg_attrs");
   for (intptr_t i = 0; i < mlirBlockGetNumArguments(body); ++i) {
     MlirValue value = mlirBlockGetArgument(body, i);
     MlirType type = mlirValueGetType(value);
@@ -509,14 +440,14 @@ Distribution *initializeFromModule(MlirOperation module, size_t *outCount) {
   mlirOperationWalk(module, collectCall, &graph, MlirWalkPreOrder);
   MlirSymbolTable symbols = mlirSymbolTableCreate(module);
   for (size_t i = 0; i < graph.nCalls; ++i) {
-    MlirAttribute callee = attributeOf(graph.calls[i].op, "callee");
+    MlirAttribute callee = opAttribute(graph.calls[i].op, "callee");
     if (!mlirAttributeIsNull(callee) && mlirAttributeIsAFlatSymbolRef(callee))
       graph.calls[i].callee = mlirSymbolTableLookup(symbols, mlirFlatSymbolRefAttrGetValue(callee));
   }
   mlirSymbolTableDestroy(symbols);
   for (MlirOperation op = mlirBlockGetFirstOperation(bodyOf(module)); !mlirOperationIsNull(op);
        op = mlirOperationGetNextInBlock(op))
-    if (nameIs(op, "func.func"))
+    if (opIs(op, "func.func"))
       collectArguments(&graph, op);
   *outCount = 0;
   for (size_t i = 0; i < graph.nTraced; ++i)

@@ -13,18 +13,11 @@
 
 enum { MAX_TEXT_ELEMENTS = 20000 };
 
-static size_t countOf(const ShardProgramValue *value) {
-  size_t count = 1;
-  for (int32_t d = 0; d < value->rank; ++d)
-    count *= (size_t)value->globalShape[d];
-  return count;
-}
-
 /// "dense<[1.0, 2.0]> : tensor<2xf32>", flat, and the shape beside it.
 static void writeConstant(FILE *file, const char *name, const ShardProgramValue *value,
                           const void *data) {
   const char *type = elementName(value->element);
-  size_t count = countOf(value);
+  size_t count = valueGlobalCount(value);
   fprintf(file, "  %s_flat = arith.constant dense<[", name);
   for (size_t i = 0; i < count; ++i) {
     if (elementIsFloat(value->element))
@@ -86,14 +79,14 @@ void stockWrite(const char *path, const char *module, const ShardProgram *progra
                 const ValueSet *values, const Execution *run, const bool *exact) {
   size_t total = 0;
   for (int32_t i = 0; i < program->nArguments; ++i)
-    total += countOf(&program->arguments[i]);
+    total += valueGlobalCount(&program->arguments[i]);
   for (int32_t i = 0; i < program->nResults; ++i) {
-    total += countOf(&program->results[i]);
-    if (countOf(&program->results[i]) == 0 || program->results[i].rank == 0)
+    total += valueGlobalCount(&program->results[i]);
+    if (valueGlobalCount(&program->results[i]) == 0 || program->results[i].rank == 0)
       return;
   }
   for (int32_t i = 0; i < program->nArguments; ++i)
-    if (program->arguments[i].constant || countOf(&program->arguments[i]) == 0)
+    if (program->arguments[i].constant || valueGlobalCount(&program->arguments[i]) == 0)
       return; // the text has it already
   FILE *file = total <= MAX_TEXT_ELEMENTS ? fopen(path, "w") : NULL;
   if (!file)
@@ -108,9 +101,10 @@ void stockWrite(const char *path, const char *module, const ShardProgram *progra
   for (int32_t i = 0; i < program->nArguments; ++i) {
     const ShardProgramValue *value = &program->arguments[i];
     const ValueSource *source = &values->sources[value->index];
-    Placement placement = {.nDims = 1, .globalCount = countOf(value), .localCount = countOf(value)};
-    placement.view[0] = placement.local[0] = placement.extent[0] = (int64_t)countOf(value);
-    void *data = memoryZeroed(countOf(value) * elementBytes(value->element));
+    Placement placement = {
+        .nDims = 1, .globalCount = valueGlobalCount(value), .localCount = valueGlobalCount(value)};
+    placement.view[0] = placement.local[0] = placement.extent[0] = (int64_t)valueGlobalCount(value);
+    void *data = memoryZeroed(valueGlobalCount(value) * elementBytes(value->element));
     valuesFill(source, value->element, &placement, data);
     snprintf(name, sizeof name, "%%a%" PRId32, value->index);
     writeConstant(file, name, value, data);
@@ -145,7 +139,7 @@ void stockWrite(const char *path, const char *module, const ShardProgram *progra
   for (int32_t i = 0; i < program->nResults; ++i) {
     const ShardProgramValue *value = &program->results[i];
     double largest = 0;
-    for (size_t k = 0; k < countOf(value) && elementIsFloat(value->element); ++k)
+    for (size_t k = 0; k < valueGlobalCount(value) && elementIsFloat(value->element); ++k)
       largest = fmax(largest, fabs(elementRead(value->element, run->results[value->index], k)));
     writeComparison(file, value->index, value, exact[value->index] ? 0 : 1e-9 * largest);
     fprintf(file,
