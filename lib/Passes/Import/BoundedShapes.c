@@ -283,6 +283,8 @@ MlirLogicalResult shardBoundedDescribe(ShardBounded *b, MlirOperation *op, Shard
     shardBoundedDescribeScalar(b, op);
     return mlirLogicalResultSuccess();
   }
+  if (hasPrefix(*op, "tosa."))
+    return shardBoundedDescribeTosa(b, *op, out);
   if (shardOpIs(*op, "linalg.softmax"))
     return describeSoftmax(b, *op, out);
   if (hasPrefix(*op, "linalg."))

@@ -37,6 +37,9 @@ MlirLogicalResult shardBoundedDescribePad(ShardBounded *b, MlirOperation op, Sha
 /// The padding of a tensor.pad behind what is valid of its operand.
 void shardBoundedSettlePad(ShardBounded *b, MlirOperation op, const ShardBoundedOp *described);
 
+/// BoundedTosa.c, as shardBoundedDescribe; gives the result its static type too.
+MlirLogicalResult shardBoundedDescribeTosa(ShardBounded *b, MlirOperation op, ShardBoundedOp *out);
+
 /// BoundedScalars.c: tensor.dim, arithmetic on scalars, cf.assert.
 void shardBoundedDescribeDim(ShardBounded *b, MlirOperation *op);
 void shardBoundedDescribeScalar(ShardBounded *b, MlirOperation *op);

@@ -167,7 +167,7 @@ static MlirLogicalResult specialize(const ShardImport *import, intptr_t n, int64
       mlirValueSetType(argument,
                        shardTensorWithShape(type, mlirShapedTypeGetRank(type), shapes[i]));
   }
-  if (!shardImportHasTosa(import))
+  if (import->bounded || !shardImportHasTosa(import))
     return shardImportRefineShapes(import);
   for (int round = 0; round < maxRounds; ++round) {
     shardFuncUpdateType(import->entry);
