@@ -490,6 +490,19 @@ static void tieCall(ShardRuleBuilder *b, const ShardOpRule *rule) {
                        shardRuleFindValue(b, mlirOperationGetOperand(ret, i)));
 }
 
+/// The row of an op; a name is looked up once.
+static const ShardOpEntry *entryOf(ShardRuleBuilder *b, MlirOperation op) {
+  if (shardRuleIsOwn(op))
+    return shardOpEntryOf(op);
+  const void *name = mlirOperationGetName(op).ptr;
+  int64_t known;
+  if (shardPointerMapGet(b->entries, name, &known))
+    return (const ShardOpEntry *)(intptr_t)known;
+  const ShardOpEntry *entry = shardOpEntryOf(op);
+  shardPointerMapSet(b->entries, name, (int64_t)(intptr_t)entry);
+  return entry;
+}
+
 static MlirLogicalResult collectFunction(ShardRuleBuilder *b, int32_t index,
                                          ShardOpShape **shapes) {
   ShardFunctionInfo *info = &b->rules->functions[index];
@@ -524,7 +537,7 @@ static MlirLogicalResult collectFunction(ShardRuleBuilder *b, int32_t index,
     }
     ShardOpShape *shape = &(*shapes)[number];
     ShardOpRule *rule = &info->ops[number];
-    shape->entry = shardOpEntryOf(op);
+    shape->entry = rule->entry = entryOf(b, op);
     rule->op = op;
     rule->callee = -1;
     rule->count = 1;
@@ -588,7 +601,8 @@ ShardRules *shardRulesCreate(MlirOperation module, ShardArena *arena) {
   rules->module = module;
   rules->arena = arena;
   rules->valueIndex = shardPointerMapCreate(arena, 1024);
-  ShardRuleBuilder builder = {.rules = rules, .arena = arena};
+  ShardRuleBuilder builder = {
+      .rules = rules, .arena = arena, .entries = shardPointerMapCreate(arena, 64)};
   FunctionOrder order = {.state = shardPointerMapCreate(arena, 64)};
   MlirBlock top = mlirModuleGetBody(mlirModuleFromOperation(module));
   for (MlirOperation op = mlirBlockGetFirstOperation(top); op.ptr;

@@ -98,9 +98,13 @@ typedef enum ShardOpForm {
   SHARD_OP_WHOLE // no rule: operands and results whole
 } ShardOpForm;
 
+/// A row of the table of ops.
+typedef struct ShardOpEntry ShardOpEntry;
+
 typedef struct ShardOpRule {
   MlirOperation op;
   ShardOpForm form;
+  const ShardOpEntry *entry; // null: no row
   int32_t nFactors;
   ShardFactor *factors;
   int32_t nOperands, nResults; // tensor ones only
@@ -198,7 +202,6 @@ int32_t shardRulesFindValue(const ShardRules *rules, MlirValue value); // -1 whe
 bool shardSliceMatchDims(MlirType reduced, intptr_t rank, const int64_t *sizes, int32_t *out);
 
 /// The row of the table for an op name, or null. For docs and for import ("is it known?").
-typedef struct ShardOpEntry ShardOpEntry;
 const ShardOpEntry *shardOpEntryFind(MlirStringRef name);
 const ShardOpEntry *shardOpEntryOf(MlirOperation op); // a rule of the user's own counts too
 intptr_t shardOpEntryCount(void);

@@ -80,6 +80,7 @@ struct ShardRuleBuilder {
   size_t nNodes, nodeCapacity;
   int32_t **valueNodes; // [value][dim]
   size_t valueCapacity, valueNodeCapacity;
+  ShardPointerMap *entries; // name of an op -> its row of the table, as an integer
 };
 
 /// Nodes.c.

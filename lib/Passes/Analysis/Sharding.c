@@ -300,6 +300,55 @@ void shardShardingToAttributes(const ShardMesh *mesh, MlirContext context, MlirT
 }
 
 //===----------------------------------------------------------------------===//
+// Attributes written before
+//===----------------------------------------------------------------------===//
+
+typedef struct Known {
+  MlirType type; // null: free
+  int32_t nAtoms;
+  const ShardAtom *atoms;
+  const ShardSharding *sharding;
+  MlirAttribute text, view, partial;
+} Known;
+
+struct ShardShardingCache {
+  const ShardMesh *mesh;
+  MlirContext context;
+  ShardArena *arena;
+  Known known[16]; // by type: neighbours are mostly of few types, and split alike
+};
+
+ShardShardingCache *shardShardingCacheCreate(const ShardMesh *mesh, MlirContext context,
+                                             ShardArena *arena) {
+  ShardShardingCache *cache = SHARD_ARENA_NEW(arena, ShardShardingCache);
+  cache->mesh = mesh, cache->context = context, cache->arena = arena;
+  return cache;
+}
+
+static bool isKnown(const Known *known, MlirType type, int32_t nAtoms, const ShardAtom *atoms,
+                    const ShardSharding *sharding) {
+  bool same = known->type.ptr && mlirTypeEqual(known->type, type) && known->nAtoms == nAtoms &&
+              shardShardingEqual(known->sharding, sharding);
+  for (int32_t a = 0; same && a < nAtoms; ++a)
+    same = known->atoms[a].dim == atoms[a].dim && known->atoms[a].size == atoms[a].size;
+  return same;
+}
+
+void shardShardingCacheGet(ShardShardingCache *cache, MlirType type, int32_t nAtoms,
+                           const ShardAtom *atoms, const ShardSharding *sharding,
+                           MlirAttribute *outSharding, MlirAttribute *outView,
+                           MlirAttribute *outPartial) {
+  Known *known = &cache->known[((uintptr_t)type.ptr >> 4) % 16];
+  if (!isKnown(known, type, nAtoms, atoms, sharding)) {
+    *known = (Known){.type = type, .nAtoms = nAtoms, .atoms = atoms};
+    known->sharding = shardShardingCopy(cache->arena, sharding);
+    shardShardingToAttributes(cache->mesh, cache->context, type, nAtoms, atoms, sharding,
+                              &known->text, &known->view, &known->partial);
+  }
+  *outSharding = known->text, *outView = known->view, *outPartial = known->partial;
+}
+
+//===----------------------------------------------------------------------===//
 // From attributes
 //===----------------------------------------------------------------------===//
 

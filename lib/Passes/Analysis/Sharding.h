@@ -79,6 +79,15 @@ void shardShardingToAttributes(const ShardMesh *mesh, MlirContext context, MlirT
                                int32_t nAtoms, const ShardAtom *atoms,
                                const ShardSharding *sharding, MlirAttribute *outSharding,
                                MlirAttribute *outView, MlirAttribute *outPartial);
+/// The same for many values: what was written for one is there for the next of its type that is
+/// split alike. `atoms` live as long as the cache.
+typedef struct ShardShardingCache ShardShardingCache;
+ShardShardingCache *shardShardingCacheCreate(const ShardMesh *mesh, MlirContext context,
+                                             ShardArena *arena);
+void shardShardingCacheGet(ShardShardingCache *cache, MlirType type, int32_t nAtoms,
+                           const ShardAtom *atoms, const ShardSharding *sharding,
+                           MlirAttribute *outSharding, MlirAttribute *outView,
+                           MlirAttribute *outPartial);
 /// `spmd.extent` beside them: the true size of each entry of `spmd.sharding`, where the storage of
 /// some entry times its devices is more; null where all are filled.
 MlirAttribute shardShardingExtentAttribute(const ShardMesh *mesh, MlirContext context,

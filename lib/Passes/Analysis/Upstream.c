@@ -16,9 +16,13 @@ struct ShardUpstream {
   ShardArena *arena;
   MlirType shardingType;
   MlirAttribute grid;
-  const char *text; // of the last split_axes; neighbours are mostly split alike
+  // Of the last split_axes, since neighbours are mostly split alike: the axes of each dimension,
+  // with an END behind them.
+  uint8_t *key, *lastKey;
+  size_t nKey, nLastKey, keyCapacity;
   MlirAttribute axes;
 };
+enum { END = 255 };
 
 ShardUpstream *shardUpstreamCreate(const ShardMesh *mesh, MlirContext context, ShardArena *arena) {
   ShardUpstream *upstream = SHARD_ARENA_NEW(arena, ShardUpstream);
@@ -31,30 +35,53 @@ ShardUpstream *shardUpstreamCreate(const ShardMesh *mesh, MlirContext context, S
   return upstream;
 }
 
-static MlirAttribute parseAxes(ShardUpstream *upstream, const char *text) {
-  if (!upstream->text || strcmp(upstream->text, text) != 0) {
-    upstream->text = text;
-    upstream->axes = mlirAttributeParseGet(upstream->context, mlirStringRefCreateFromCString(text));
+static void addToKey(ShardUpstream *upstream, uint8_t byte) {
+  upstream->key = shardArenaGrow(upstream->arena, upstream->key, upstream->nKey,
+                                 &upstream->keyCapacity, upstream->nKey + 1, 1);
+  upstream->key[upstream->nKey++] = byte;
+}
+
+/// The attribute that the key says: #shard<axisarray[[0], []]>.
+static MlirAttribute parseAxes(ShardUpstream *upstream) {
+  size_t n = upstream->nKey;
+  if (upstream->axes.ptr && n == upstream->nLastKey &&
+      memcmp(upstream->key, upstream->lastKey, n) == 0)
+    return upstream->axes;
+  ShardArena *arena = upstream->arena;
+  const char *text = "#shard<axisarray[";
+  bool begins = true; // a dimension
+  for (size_t i = 0; i < n; ++i) {
+    if (begins)
+      text = shardArenaFormat(arena, "%s%s[", text, i ? ", " : "");
+    begins = upstream->key[i] == END;
+    if (begins)
+      text = shardArenaFormat(arena, "%s]", text);
+    else
+      text = shardArenaFormat(arena, "%s%s%d", text, i && upstream->key[i - 1] != END ? ", " : "",
+                              upstream->key[i]);
   }
+  text = shardArenaFormat(arena, "%s]>", text);
+  upstream->lastKey = shardArenaAllocate(arena, n);
+  memcpy(upstream->lastKey, upstream->key, n);
+  upstream->nLastKey = n;
+  upstream->axes = mlirAttributeParseGet(upstream->context, mlirStringRefCreateFromCString(text));
   return upstream->axes;
 }
 
 /// #shard<axisarray[[0], []]> of a sharding; null where upstream has no word for it.
 static MlirAttribute splitAxes(ShardUpstream *upstream, MlirType type, int32_t nAtoms,
                                const ShardAtom *atoms, const ShardSharding *sharding) {
-  ShardArena *arena = upstream->arena;
   if (shardShardingIsReplicated(sharding))
     return (MlirAttribute){NULL};
   if (shardShardingIsUneven(upstream->mesh, nAtoms, atoms, sharding))
     return (MlirAttribute){NULL};
   int64_t rank = mlirShapedTypeGetRank(type);
-  const char *text = "#shard<axisarray[";
+  upstream->nKey = 0;
   bool any = false;
   for (int axis = 0; axis < SHARD_MAX_AXES; ++axis)
     if (sharding->partial[axis])
       return (MlirAttribute){NULL};
   for (int64_t d = 0; d < rank; ++d) {
-    text = shardArenaFormat(arena, "%s%s[", text, d ? ", " : "");
     int32_t first = -1;
     for (int32_t a = 0; a < nAtoms; ++a) {
       if (atoms[a].dim != d)
@@ -65,12 +92,12 @@ static MlirAttribute splitAxes(ShardUpstream *upstream, MlirType type, int32_t n
         return (MlirAttribute){NULL}; // inside the dimension: a view
     }
     for (int32_t k = 0; first >= 0 && k < sharding->atoms[first].count; ++k, any = true)
-      text = shardArenaFormat(arena, "%s%s%d", text, k ? ", " : "", sharding->atoms[first].axis[k]);
-    text = shardArenaFormat(arena, "%s]", text);
+      addToKey(upstream, sharding->atoms[first].axis[k]);
+    addToKey(upstream, END);
   }
   if (!any)
     return (MlirAttribute){NULL};
-  return parseAxes(upstream, shardArenaFormat(arena, "%s]>", text));
+  return parseAxes(upstream);
 }
 
 void shardUpstreamAnnotate(ShardUpstream *upstream, MlirValue value, int32_t nAtoms,
@@ -112,14 +139,11 @@ static MlirAttribute ownSharding(MlirValue value) {
 /// Whether split_axes says what an entry of spmd.sharding says, dimension by dimension.
 static bool agrees(ShardUpstream *upstream, MlirAttribute entry, MlirAttribute axes) {
   const ShardMesh *mesh = upstream->mesh;
-  ShardArena *arena = upstream->arena;
   if (!entry.ptr || !mlirAttributeIsAArray(entry))
     return true;
-  const char *text = "#shard<axisarray[";
+  upstream->nKey = 0;
   for (intptr_t d = 0; d < mlirArrayAttrGetNumElements(entry); ++d) {
     MlirAttribute names = mlirArrayAttrGetElement(entry, d);
-    const char *separator = "";
-    text = shardArenaFormat(arena, "%s%s[", text, d ? ", " : "");
     for (intptr_t k = 0; mlirAttributeIsAArray(names) && k < mlirArrayAttrGetNumElements(names);
          ++k) {
       MlirAttribute name = mlirArrayAttrGetElement(names, k);
@@ -130,12 +154,12 @@ static bool agrees(ShardUpstream *upstream, MlirAttribute entry, MlirAttribute a
                     (strncmp(mesh->names[axis], wanted.data, wanted.length) == 0 &&
                      mesh->names[axis][wanted.length] == '.');
         if (same)
-          text = shardArenaFormat(arena, "%s%s%d", text, separator, axis), separator = ", ";
+          addToKey(upstream, (uint8_t)axis);
       }
     }
-    text = shardArenaFormat(arena, "%s]", text);
+    addToKey(upstream, END);
   }
-  return mlirAttributeEqual(parseAxes(upstream, shardArenaFormat(arena, "%s]>", text)), axes);
+  return mlirAttributeEqual(parseAxes(upstream), axes);
 }
 
 MlirLogicalResult shardUpstreamErase(MlirOperation module, ShardArena *arena) {

@@ -2,6 +2,7 @@
 #include "Arena.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 typedef struct Chunk {
   struct Chunk *next;
   size_t used, capacity; // bytes of `data`
+  bool zeroed;           // all of it; else each piece is as it is given out
   _Alignas(max_align_t) unsigned char data[];
 } Chunk;
 
@@ -16,7 +18,8 @@ struct ShardArena {
   Chunk *chunks; // the first one is being filled
 };
 
-enum { firstChunkBytes = 16 * 1024, largestChunkBytes = 4 * 1024 * 1024 };
+// Many arenas live for one small task. Large chunks come zeroed by the system, page by page.
+enum { firstChunkBytes = 1024, zeroedChunkBytes = 256 * 1024, largestChunkBytes = 4 * 1024 * 1024 };
 
 _Noreturn static void stopOutOfMemory(void) {
   fputs("shard: error: out of memory\n", stderr);
@@ -31,10 +34,13 @@ static Chunk *addChunk(ShardArena *arena, size_t neededBytes) {
     capacity = neededBytes;
   if (capacity > SIZE_MAX - sizeof(Chunk))
     stopOutOfMemory();
-  Chunk *chunk = calloc(1, sizeof(Chunk) + capacity); // large ones come zeroed by the system
+  bool zeroed = capacity >= zeroedChunkBytes;
+  size_t bytes = sizeof(Chunk) + capacity;
+  Chunk *chunk = zeroed ? calloc(1, bytes) : malloc(bytes);
   if (!chunk)
     stopOutOfMemory();
   chunk->used = 0;
+  chunk->zeroed = zeroed;
   chunk->capacity = capacity;
   chunk->next = arena->chunks;
   arena->chunks = chunk;
@@ -71,6 +77,8 @@ void *shardArenaAllocate(ShardArena *arena, size_t sizeBytes) {
     chunk = addChunk(arena, rounded);
   void *memory = chunk->data + chunk->used;
   chunk->used += rounded;
+  if (!chunk->zeroed)
+    memset(memory, 0, rounded);
   return memory;
 }
 
@@ -90,14 +98,17 @@ char *shardArenaCopyString(ShardArena *arena, const char *text, size_t length) {
 }
 
 char *shardArenaFormat(ShardArena *arena, const char *format, ...) {
+  char brief[256]; // most fit
   va_list arguments, again;
   va_start(arguments, format);
   va_copy(again, arguments);
-  int length = vsnprintf(NULL, 0, format, arguments);
+  int length = vsnprintf(brief, sizeof(brief), format, arguments);
   va_end(arguments);
   char *text = shardArenaAllocate(arena, length < 0 ? 1 : (size_t)length + 1);
-  if (length >= 0)
+  if (length >= (int)sizeof(brief))
     vsnprintf(text, (size_t)length + 1, format, again);
+  else if (length >= 0)
+    memcpy(text, brief, (size_t)length + 1);
   va_end(again);
   return text;
 }

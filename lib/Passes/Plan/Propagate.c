@@ -28,6 +28,7 @@ typedef struct Propagation {
   ShardSharding **results;   // [entry results] the user's, or null
   ShardSharding **pinned;    // [values] the user's, or null
   bool chosen;               // what stands there as the user's is a plan that was written out
+  ShardShardingCache *cache; // of attributes
 } Propagation;
 
 /// State of a value along one axis under a sharding.
@@ -320,8 +321,8 @@ static void writeOp(Propagation *p, const ShardOpRule *rule) {
     MlirAttribute view, partial;
     intptr_t at = rule->results[r].operandIndex;
     fixed |= p->pinned[rule->results[r].value] != NULL;
-    shardShardingToAttributes(&p->mesh, context, value->type, value->nAtoms, value->atoms, sharding,
-                              &shardings[at], &view, &partial);
+    shardShardingCacheGet(p->cache, value->type, value->nAtoms, value->atoms, sharding,
+                          &shardings[at], &view, &partial);
     MlirAttribute extent = shardShardingExtentAttribute(&p->mesh, context, value->type,
                                                         value->nAtoms, value->atoms, sharding);
     if (extent.ptr)
@@ -356,8 +357,8 @@ static void writeFunction(Propagation *p, int32_t f, bool wholeResults) {
     const ShardValueInfo *value = &rules->values[info->arguments[a]];
     const ShardSharding *own = p->shardings[info->arguments[a]];
     MlirAttribute sharding, view, partial;
-    shardShardingToAttributes(&p->mesh, context, value->type, value->nAtoms, value->atoms, own,
-                              &sharding, &view, &partial);
+    shardShardingCacheGet(p->cache, value->type, value->nAtoms, value->atoms, own, &sharding, &view,
+                          &partial);
     shardFuncAttributesSet(arguments, a, "spmd.sharding", sharding);
     shardFuncAttributesSet(arguments, a, "spmd.view", view);
     shardFuncAttributesSet(arguments, a, "spmd.extent",
@@ -376,8 +377,8 @@ static void writeFunction(Propagation *p, int32_t f, bool wholeResults) {
     } else if (f == p->model->entry && wholeResults)
       memset(sharding->atoms, 0, (size_t)sharding->nAtoms * sizeof(ShardAxisList));
     MlirAttribute text, view, partial;
-    shardShardingToAttributes(&p->mesh, context, value->type, value->nAtoms, value->atoms, sharding,
-                              &text, &view, &partial);
+    shardShardingCacheGet(p->cache, value->type, value->nAtoms, value->atoms, sharding, &text,
+                          &view, &partial);
     shardFuncAttributesSet(results, number, "spmd.sharding", text);
     shardFuncAttributesSet(results, number, "spmd.view", view);
     shardFuncAttributesSet(results, number, "spmd.extent",
@@ -419,6 +420,7 @@ static MlirLogicalResult runPropagate(ShardPassRun *run) {
     if (mlirLogicalResultIsSuccess(result))
       result = solveAxes(&p, whole, &again);
     if (mlirLogicalResultIsSuccess(result) && !again) {
+      p.cache = shardShardingCacheCreate(&p.mesh, run->context, arena);
       for (int32_t f = 0; f < p.model->rules->nFunctions; ++f)
         writeFunction(&p, f, whole);
       writeUpstream(&p);

@@ -105,6 +105,36 @@ static void searchChoices(ShardSolver *s, ShardFrame *frame, const ShardState *a
   }
 }
 
+/// Makes every op that may pass a partial sum on do so; returns whether there is any.
+static bool forcePassing(ShardFrame *frame) {
+  bool any = false;
+  for (int32_t o = 0; o < frame->info->nOps; ++o)
+    for (int32_t k = 0; frame->nOptions[o] > 1 && k < frame->nOptions[o]; ++k)
+      if (frame->options[o][k] == SHARD_CHOICE_PASS)
+        frame->forced[o] = SHARD_CHOICE_PASS, any = true;
+  return any;
+}
+
+/// Searches from the first guess, which cost `best` and had `nDecisions`.
+static void searchFunction(ShardSolver *s, ShardFrame *frame, const ShardState *arguments,
+                           int64_t nDecisions, ShardCost *best) {
+  // Passing sums on may pay only where several ops do it together.
+  if (forcePassing(frame)) {
+    ShardCost cost = evaluate(s, frame, arguments);
+    if (shardCostCompare(&cost, best) >= 0) {
+      shardStatesFill(frame->forced, frame->info->nOps, FREE);
+      cost = evaluate(s, frame, arguments);
+    }
+    *best = cost;
+  }
+  if (nDecisions)
+    searchChoices(s, frame, arguments, best);
+  frame->widened = true; // from there on, so that it can only get better
+  *best = evaluate(s, frame, arguments);
+  if (countDecisions(frame) > nDecisions)
+    searchChoices(s, frame, arguments, best);
+}
+
 ShardInstance *shardSolveFunction(ShardSolver *s, int32_t function, const ShardState *arguments,
                                   const ShardState *handed) {
   const ShardFunctionInfo *info = &s->rules->functions[function];
@@ -130,31 +160,14 @@ ShardInstance *shardSolveFunction(ShardSolver *s, int32_t function, const ShardS
   ShardCost best = evaluate(s, &frame, arguments);
   int64_t nDecisions = countDecisions(&frame);
   // Work is bounded on huge flat functions.
-  bool improved = s->problem->search && best.bytes > 0;
-  if (improved && nDecisions * info->nOps >= MAX_SEARCH) {
+  bool searches = s->problem->search && best.bytes > 0;
+  if (searches && nDecisions * info->nOps >= MAX_SEARCH) {
     shardEmitRemark(info->func, "%d ops with %d choices between shardings: the first guess is kept",
                     (int)info->nOps, (int)nDecisions);
-    improved = false;
+    searches = false;
   }
-  if (improved) { // passing sums on may pay only where several ops do it together
-    for (int32_t o = 0; o < info->nOps; ++o)
-      for (int32_t k = 0; k < nOptions[o]; ++k)
-        if (nOptions[o] > 1 && frame.options[o][k] == SHARD_CHOICE_PASS)
-          forced[o] = SHARD_CHOICE_PASS;
-    ShardCost cost = evaluate(s, &frame, arguments);
-    if (shardCostCompare(&cost, &best) < 0)
-      best = cost;
-    else
-      shardStatesFill(forced, info->nOps, FREE);
-    best = evaluate(s, &frame, arguments);
-  }
-  if (improved) {
-    searchChoices(s, &frame, arguments, &best);
-    frame.widened = true; // from there on, so that it can only get better
-    best = evaluate(s, &frame, arguments);
-    if (countDecisions(&frame) > nDecisions)
-      searchChoices(s, &frame, arguments, &best);
-  }
+  if (searches)
+    searchFunction(s, &frame, arguments, nDecisions, &best);
   instance->cost = best;
   const ShardOpRule *ret = &info->ops[info->nOps - 1];
   for (int32_t p = 0; p < ret->nOperands; ++p)

@@ -98,15 +98,21 @@ static MlirLogicalResult localiseForm(ShardLocaliser *l) {
                      shardShardingLocalType(&spmd->mesh, info->type, info->nAtoms, info->atoms,
                                             plan->results[r]));
   }
-  ShardLocalise localise = shardOpEntryLocalise(shardOpEntryOf(l->source));
+  ShardLocalise localise = shardOpEntryLocalise(plan->rule->entry);
   return localise ? localise(l, l->source) : mlirLogicalResultSuccess();
 }
 
 static void removeAnnotations(MlirOperation op) {
   static const char *const names[] = {"spmd.sharding", "spmd.view",   "spmd.partial", "spmd.extent",
                                       "spmd.stage",    "spmd.origin", "spmd.fixed"};
-  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); ++i)
-    shardOpRemoveAttribute(op, names[i]);
+  for (intptr_t i = mlirOperationGetNumDiscardableAttributes(op) - 1; i >= 0; --i) {
+    MlirStringRef name = mlirIdentifierStr(mlirOperationGetDiscardableAttribute(op, i).name);
+    for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); ++k)
+      if (shardStringIs(name, names[k])) {
+        mlirOperationRemoveDiscardableAttributeByName(op, name);
+        break;
+      }
+  }
 }
 
 MlirLogicalResult shardLocaliseOp(ShardBuild *build, MlirOperation op, const ShardOpPlan *plan) {

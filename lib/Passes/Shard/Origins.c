@@ -16,6 +16,7 @@
 void shardOriginsNumber(ShardSpmd *spmd) {
   const ShardRules *rules = spmd->rules;
   spmd->originNumbers = SHARD_ARENA_ARRAY(spmd->arena, int32_t, rules->nValues);
+  spmd->cache = shardShardingCacheCreate(&spmd->mesh, spmd->context, spmd->arena);
   for (int32_t f = 0; f < rules->nFunctions; ++f) {
     int32_t next = 0;
     for (int32_t i = 0; i < rules->functions[f].nOps; ++i) {
@@ -103,8 +104,8 @@ void shardOriginMark(ShardSpmd *spmd, int32_t value, const ShardSharding *shardi
     setEntry(spmd, op, "spmd.origin", n, index, text, shardAttrString(spmd->context, ""));
   const ShardValueInfo *info = &spmd->rules->values[value];
   MlirAttribute entry, view, partial, none = mlirArrayAttrGet(spmd->context, 0, NULL);
-  shardShardingToAttributes(&spmd->mesh, spmd->context, info->type, info->nAtoms, info->atoms,
-                            sharding, &entry, &view, &partial);
+  shardShardingCacheGet(spmd->cache, info->type, info->nAtoms, info->atoms, sharding, &entry, &view,
+                        &partial);
   if (!shardShardingIsReplicated(sharding))
     setEntry(spmd, op, "spmd.sharding", n, index, entry, none);
   if (!mlirAttributeIsNull(view))

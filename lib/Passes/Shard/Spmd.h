@@ -48,11 +48,12 @@ typedef struct ShardSpmd {
   ShardArena *arena;
   ShardMesh mesh;
   const ShardRules *rules;
-  ShardPointerMap *ruleOf;  // MlirOperation.ptr -> ShardOpRule *, as an integer
-  ShardSharding **own;      // [rules->nValues] state in which L2 says a value is made
-  ShardSharding ***results; // [rules->nFunctions][nResults] state of function results
-  bool marksOrigins;        // on the ops that make values
-  int32_t *originNumbers;   // [rules->nValues] of a value's op in its function; -1: cheap
+  ShardPointerMap *ruleOf;   // MlirOperation.ptr -> ShardOpRule *, as an integer
+  ShardSharding **own;       // [rules->nValues] state in which L2 says a value is made
+  ShardSharding ***results;  // [rules->nFunctions][nResults] state of function results
+  bool marksOrigins;         // on the ops that make values
+  int32_t *originNumbers;    // [rules->nValues] of a value's op in its function; -1: cheap
+  ShardShardingCache *cache; // of attributes of origins
   ShardSite *sites;
   size_t nSites, capacitySites;
   const ShardMove *move; // that sites are added for, or null
