@@ -174,7 +174,7 @@ bool shardExtentUnify(ShardBounded *b, const ShardExtent *x, const ShardExtent *
       noteEqual(b, &left, &right);
     return true;
   }
-  if (x->n != y->n || x->loose || y->loose)
+  if (x->n != y->n || x->loose || y->loose || sameFactors(b, x, y)) // in another order
     return false;
   for (int32_t i = 0; i < x->n; ++i)
     if (shardDigitIsNumber(b, &x->digits[i]) != shardDigitIsNumber(b, &y->digits[i]) ||

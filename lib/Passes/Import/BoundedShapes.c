@@ -4,6 +4,7 @@
 #include "BoundedShapes.h"
 
 #include "../Analysis/Rules.h"
+#include "../Core/Traps.h"
 
 #include "mlir-c/AffineExpr.h"
 
@@ -121,6 +122,12 @@ static MlirLogicalResult describeElementwise(ShardBounded *b, MlirOperation op,
       if (mlirLogicalResultIsFailure(shardBoundedMeet(b, op, &known[d], &shape[d], &extent)))
         return mlirLogicalResultFailure();
     }
+  }
+  if (shardOpIsDivision(op)) { // by one in padding, rather than by nothing
+    MlirValue by = mlirOperationGetOperand(op, 1);
+    MlirType element = mlirShapedTypeGetElementType(mlirValueGetType(by));
+    mlirOperationSetOperand(op, 1,
+                            shardBoundedMaskTensor(b, op, by, shardAttrNumber(element, 1), NULL));
   }
   for (intptr_t r = 0; r < mlirOperationGetNumResults(op); ++r)
     out->results[r] = shape;
