@@ -6,6 +6,7 @@
 #include "../Core/Dialects.h"
 #include "../Core/IR.h"
 #include "../Core/ParseShim.h"
+#include "../Core/Text.h"
 
 #include "shard/Pipelines.h"
 
@@ -40,22 +41,6 @@ typedef struct ParseState {
   bool failed;           // an error passed through or was taken
   bool isTmTensor;       // it is an op of tm_tensor, in generic form
 } ParseState;
-
-typedef struct TextBuffer {
-  ShardArena *arena;
-  char *text;
-  size_t length, capacity;
-} TextBuffer;
-
-static void appendText(MlirStringRef part, void *user) {
-  TextBuffer *buffer = user;
-  buffer->text = shardArenaGrow(buffer->arena, buffer->text, buffer->length, &buffer->capacity,
-                                buffer->length + part.length + 1, 1);
-  if (part.length)
-    memcpy(buffer->text + buffer->length, part.data, part.length);
-  buffer->length += part.length;
-  buffer->text[buffer->length] = 0;
-}
 
 static bool isNameCharacter(char c) { return isalnum((unsigned char)c) || c == '_' || c == '$'; }
 
@@ -127,10 +112,10 @@ static MlirLogicalResult takeParseDiagnostic(MlirDiagnostic diagnostic, void *us
   if (state->failed)
     return mlirLogicalResultSuccess(); // what follows the first error only repeats it
   state->failed = true;
-  TextBuffer buffer = {.arena = state->arena};
-  mlirDiagnosticPrint(diagnostic, appendText, &buffer);
+  ShardText buffer = {.arena = state->arena};
+  mlirDiagnosticPrint(diagnostic, shardTextAppend, &buffer);
   state->location = mlirDiagnosticGetLocation(diagnostic);
-  state->message = explainUnknownDialect(state, state->location, buffer.text ? buffer.text : "");
+  state->message = explainUnknownDialect(state, state->location, buffer.data ? buffer.data : "");
   return state->message ? mlirLogicalResultSuccess() : mlirLogicalResultFailure();
 }
 
@@ -205,16 +190,16 @@ static void formatOne(MlirDiagnostic diagnostic, const char *fallback, ShardAren
   sendText(callback, userData, ": ");
   sendText(callback, userData, severity);
   sendText(callback, userData, ": ");
-  TextBuffer buffer = {.arena = arena};
-  mlirDiagnosticPrint(diagnostic, appendText, &buffer);
+  ShardText buffer = {.arena = arena};
+  mlirDiagnosticPrint(diagnostic, shardTextAppend, &buffer);
   // One line: a newline in MLIR's text would look like another message.
   for (size_t i = 0; i < buffer.length; ++i)
-    if (buffer.text[i] == '\n')
-      buffer.text[i] = ' ';
-  while (buffer.length && buffer.text[buffer.length - 1] == ' ')
+    if (buffer.data[i] == '\n')
+      buffer.data[i] = ' ';
+  while (buffer.length && buffer.data[buffer.length - 1] == ' ')
     --buffer.length;
   if (buffer.length)
-    callback(mlirStringRefCreate(buffer.text, buffer.length), userData);
+    callback(mlirStringRefCreate(buffer.data, buffer.length), userData);
   sendText(callback, userData, "\n");
 }
 

@@ -7,6 +7,7 @@
 
 #include "../Core/Diagnostics.h"
 #include "../Core/IR.h"
+#include "../Core/Text.h"
 
 #include "mlir-c/BuiltinAttributes.h"
 #include "mlir-c/BuiltinTypes.h"
@@ -118,27 +119,6 @@ static bool isEmptyList(MlirAttribute attribute) {
 // One value
 //===----------------------------------------------------------------------===//
 
-static void appendText(MlirStringRef part, void *stream) {
-  fwrite(part.data, 1, part.length, stream);
-}
-
-static const char *attributeText(ShardArena *arena, MlirAttribute sharding, MlirAttribute view) {
-  char *text = NULL;
-  size_t length = 0;
-  FILE *stream = open_memstream(&text, &length);
-  if (!stream)
-    return "?";
-  mlirAttributePrint(sharding, appendText, stream);
-  if (!isEmptyList(view)) {
-    fputs(" of view ", stream);
-    mlirAttributePrint(view, appendText, stream);
-  }
-  fclose(stream);
-  const char *copy = shardArenaCopyString(arena, text, length);
-  free(text);
-  return copy;
-}
-
 /// Whether no dimension is split.
 static bool isWhole(MlirAttribute sharding) {
   for (intptr_t i = 0; mlirAttributeIsAArray(sharding) && i < mlirArrayAttrGetNumElements(sharding);
@@ -217,8 +197,9 @@ static void tapValue(Tapping *t, MlirOperation op, intptr_t index, Outlet *outle
                 .part = origin.part,
                 .origin = shardArenaCopyString(taps->arena, origin.text.data, origin.text.length),
                 .maker = shardArenaCopyString(taps->arena, maker.data, maker.length),
-                .sharding =
-                    isEmptyList(sharding) ? "whole" : attributeText(taps->arena, sharding, view),
+                .sharding = isEmptyList(sharding)
+                                ? "whole"
+                                : shardShardingAttributeText(sharding, view, taps->arena),
                 .callee = callee},
       .type = type};
   addOutlet(
@@ -352,7 +333,7 @@ static void listResults(Tapping *t, MlirOperation func) {
                   .maker = shardArenaCopyString(taps->arena, maker.data, maker.length),
                   .sharding = isEmptyList(sharding) || isWhole(sharding)
                                   ? "whole"
-                                  : attributeText(taps->arena, sharding, view)},
+                                  : shardShardingAttributeText(sharding, view, taps->arena)},
         .type = mlirValueGetType(value)};
   }
 }

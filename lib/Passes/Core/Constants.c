@@ -6,6 +6,7 @@
 #include "Constants.h"
 
 #include "IR.h"
+#include "Text.h"
 
 #include "mlir-c/BuiltinAttributes.h"
 #include "mlir-c/BuiltinTypes.h"
@@ -20,21 +21,6 @@ bool shardConstantIsSplat(MlirAttribute attribute) {
 // Names
 //===----------------------------------------------------------------------===//
 
-typedef struct TextBuffer {
-  char *data;
-  size_t length, capacity;
-  ShardArena *arena;
-} TextBuffer;
-
-static void appendText(MlirStringRef text, void *user) {
-  TextBuffer *buffer = user;
-  buffer->data = shardArenaGrow(buffer->arena, buffer->data, buffer->length, &buffer->capacity,
-                                buffer->length + text.length + 1, 1);
-  memcpy(buffer->data + buffer->length, text.data, text.length);
-  buffer->length += text.length;
-  buffer->data[buffer->length] = 0;
-}
-
 static int hexDigit(char c) {
   if (c >= '0' && c <= '9')
     return c - '0';
@@ -48,8 +34,8 @@ static int hexDigit(char c) {
 const char *shardConstantName(MlirAttribute attribute, ShardArena *arena) {
   if (!mlirAttributeIsADenseResourceElements(attribute))
     return NULL;
-  TextBuffer buffer = {NULL, 0, 0, arena};
-  mlirAttributePrint(attribute, appendText, &buffer);
+  ShardText buffer = {.arena = arena};
+  mlirAttributePrint(attribute, shardTextAppend, &buffer);
   const char *at = buffer.data ? strchr(buffer.data, '<') : NULL;
   if (!at)
     return NULL;

@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 #include "ImportParts.h"
 
+#include "../Core/Text.h"
+
 #include "../../../tools/common/InputFile.h"
 #include "../Analysis/OwnRules.h"
 
@@ -114,16 +116,6 @@ bool shardImportHasRule(const ShardImport *import, MlirStringRef name) {
 // Ops and bodies
 //===----------------------------------------------------------------------===//
 
-static void appendText(MlirStringRef part, void *user) {
-  MlirStringRef *text = user;
-  char *joined = shardArenaAllocate((ShardArena *)text[1].data, text->length + part.length + 1);
-  if (text->length)
-    memcpy(joined, text->data, text->length);
-  if (part.length)
-    memcpy(joined + text->length, part.data, part.length);
-  *text = mlirStringRefCreate(joined, text->length + part.length);
-}
-
 typedef struct RuleWalk {
   const ShardImport *import;
   MlirNamedAttribute *bodies;
@@ -148,14 +140,13 @@ static MlirLogicalResult keepBody(RuleWalk *walk, MlirOperation op, const OwnLin
                           "the rule of '%s' names the body '@%s'; expected a function with a body "
                           "and as many arguments as the op has operands",
                           line->name, line->body);
-  MlirStringRef text[2] = {mlirStringRefCreate("", 0),
-                           mlirStringRefCreate((const char *)import->arena, 0)};
-  mlirOperationPrint(func, appendText, text);
+  ShardText text = {.arena = import->arena};
+  mlirOperationPrint(func, shardTextAppend, &text);
   walk->bodies = shardArenaGrow(import->arena, walk->bodies, walk->nBodies, &walk->capacity,
                                 walk->nBodies + 1, sizeof(MlirNamedAttribute));
   walk->bodies[walk->nBodies++] = mlirNamedAttributeGet(
       mlirIdentifierGet(import->context, mlirStringRefCreateFromCString(line->name)),
-      mlirStringAttrGet(import->context, text[0]));
+      mlirStringAttrGet(import->context, mlirStringRefCreate(text.data, text.length)));
   return mlirLogicalResultSuccess();
 }
 

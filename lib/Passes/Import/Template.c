@@ -5,16 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-void shardTextAppend(MlirStringRef part, void *user) {
-  ShardText *text = user;
-  text->data = shardArenaGrow(text->arena, text->data, text->length, &text->capacity,
-                              text->length + part.length + 1, 1);
-  if (part.length)
-    memcpy(text->data + text->length, part.data, part.length);
-  text->length += part.length;
-  text->data[text->length] = 0;
-}
-
 void shardTextAdd(ShardText *text, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);

@@ -2,16 +2,9 @@
 #ifndef SHARD_IMPORT_TEMPLATE_H
 #define SHARD_IMPORT_TEMPLATE_H
 
+#include "../Core/Text.h"
 #include "ImportParts.h"
 
-/// A text that grows in an arena.
-typedef struct ShardText {
-  ShardArena *arena;
-  char *data;
-  size_t length, capacity;
-} ShardText;
-
-void shardTextAppend(MlirStringRef part, void *text); // a MlirStringCallback
 /// Adds `format`, in which # is an intptr_t, ~ a MlirType, $ a C string; and * an intptr_t n and
 /// then intptr_t first: "d<first>, d<first + 1>, ..." of n loops.
 void shardTextAdd(ShardText *text, const char *format, ...);

@@ -3,32 +3,12 @@
 // that %x comes from, with the axes by name, and the op goes. Two that disagree on a value are an
 // error.
 //===----------------------------------------------------------------------===//
+#include "../Core/Text.h"
 #include "ImportParts.h"
 
 #include "mlir-c/BuiltinTypes.h"
 
 #include <string.h>
-
-typedef struct TextBuffer {
-  char *data;
-  size_t length, capacity;
-  ShardArena *arena;
-} TextBuffer;
-
-static void appendText(MlirStringRef text, void *user) {
-  TextBuffer *buffer = user;
-  buffer->data = shardArenaGrow(buffer->arena, buffer->data, buffer->length, &buffer->capacity,
-                                buffer->length + text.length + 1, 1);
-  memcpy(buffer->data + buffer->length, text.data, text.length);
-  buffer->length += text.length;
-  buffer->data[buffer->length] = 0;
-}
-
-static const char *printAttribute(MlirAttribute attribute, ShardArena *arena) {
-  TextBuffer buffer = {NULL, 0, 0, arena};
-  mlirAttributePrint(attribute, appendText, &buffer);
-  return buffer.data ? buffer.data : "";
-}
 
 /// The names of the grid's axes; null, with an error, if it has none.
 static MlirAttribute axisNames(const ShardImport *import, MlirOperation sharding) {
@@ -69,7 +49,7 @@ static MlirAttribute readSharding(const ShardImport *import, MlirOperation shard
     }
   }
   // There is no accessor for the attribute; it prints as #shard<axisarray[[0, 1], []]>.
-  const char *text = printAttribute(shardOpGetAttribute(sharding, "split_axes"), import->arena);
+  const char *text = shardAttributeText(shardOpGetAttribute(sharding, "split_axes"), import->arena);
   MlirAttribute *dims = SHARD_ARENA_ARRAY(import->arena, MlirAttribute, rank + 1);
   MlirAttribute axes[64];
   intptr_t nDims = 0, nAxes = 0, depth = 0;
@@ -102,8 +82,9 @@ typedef struct Reader {
 static MlirLogicalResult conflict(const Reader *reader, MlirOperation op, MlirValue value,
                                   MlirAttribute mine, MlirAttribute other) {
   ShardArena *arena = reader->import->arena;
-  const char *text = shardArenaFormat(arena, "sharding %s conflicts with %s of the same value",
-                                      printAttribute(mine, arena), printAttribute(other, arena));
+  const char *text =
+      shardArenaFormat(arena, "sharding %s conflicts with %s of the same value",
+                       shardAttributeText(mine, arena), shardAttributeText(other, arena));
   int64_t first;
   if (shardPointerMapGet(reader->seenAt, value.ptr, &first))
     return shardEmitErrorWithNote(mlirOperationGetLocation(op), text,

@@ -6,6 +6,8 @@
 
 #include "Count.h"
 
+#include "../Core/Text.h"
+
 #include "mlir-c/BuiltinAttributes.h"
 #include "mlir-c/BuiltinTypes.h"
 
@@ -32,22 +34,8 @@ static json_t *cTextJson(const char *text) {
   return textJson(mlirStringRefCreateFromCString(text));
 }
 
-static void appendElement(MlirStringRef part, void *stream) {
-  fwrite(part.data, 1, part.length, stream);
-}
-
 static const char *elementTypeText(MlirType type, ShardArena *arena) {
-  char *text = NULL;
-  size_t length = 0;
-  FILE *stream = open_memstream(&text, &length);
-  if (!stream)
-    return "?";
-  bool shaped = mlirTypeIsAShaped(type);
-  mlirTypePrint(shaped ? mlirShapedTypeGetElementType(type) : type, appendElement, stream);
-  fclose(stream);
-  const char *copy = shardArenaCopyString(arena, text, length);
-  free(text);
-  return copy;
+  return shardTypeText(mlirTypeIsAShaped(type) ? mlirShapedTypeGetElementType(type) : type, arena);
 }
 
 static json_t *shapeJson(MlirType type) {

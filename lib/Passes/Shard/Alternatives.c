@@ -8,22 +8,12 @@
 
 #include "Spmd.h"
 
+#include "../Core/Text.h"
+
 #include "mlir-c/BuiltinAttributes.h"
 
 #include <stdio.h>
 #include <string.h>
-
-typedef struct TextSink {
-  char text[512];
-  size_t length;
-} TextSink;
-
-static void sinkText(MlirStringRef part, void *user) {
-  TextSink *sink = user;
-  for (size_t i = 0; i < part.length && sink->length + 1 < sizeof sink->text; ++i)
-    sink->text[sink->length++] = part.data[i];
-  sink->text[sink->length] = 0;
-}
 
 static bool isPartial(const ShardSharding *sharding) {
   for (int a = 0; a < SHARD_MAX_AXES; ++a)
@@ -44,24 +34,14 @@ const char *shardSpmdShardingText(const ShardSpmd *spmd, int32_t value,
   MlirAttribute entry, view, partial;
   shardShardingToAttributes(&spmd->mesh, spmd->context, info->type, info->nAtoms, info->atoms,
                             sharding, &entry, &view, &partial);
-  TextSink sink = {.length = 0};
-  if (shardShardingIsReplicated(withoutPartial(spmd, sharding))) {
-    sinkText(mlirStringRefCreateFromCString("whole"), &sink);
-  } else {
-    mlirAttributePrint(entry, sinkText, &sink);
-    if (!mlirAttributeIsNull(view)) {
-      sinkText(mlirStringRefCreateFromCString(" of view "), &sink);
-      mlirAttributePrint(view, sinkText, &sink);
-    }
-  }
+  const char *text = shardShardingIsReplicated(withoutPartial(spmd, sharding))
+                         ? "whole"
+                         : shardShardingAttributeText(entry, view, spmd->arena);
   for (int a = 0; a < SHARD_MAX_AXES; ++a)
-    if (sharding->partial[a]) {
-      const char *text =
-          shardArenaFormat(spmd->arena, ", a partial %s over %s",
-                           shardCombinerName(sharding->partial[a]), spmd->mesh.names[a]);
-      sinkText(mlirStringRefCreateFromCString(text), &sink);
-    }
-  return shardArenaCopyString(spmd->arena, sink.text, sink.length);
+    if (sharding->partial[a])
+      text = shardArenaFormat(spmd->arena, "%s, a partial %s over %s", text,
+                              shardCombinerName(sharding->partial[a]), spmd->mesh.names[a]);
+  return text;
 }
 
 /// Whether an annotation of the user places what `op` makes (shard-propagate notes it).
