@@ -341,46 +341,43 @@ static bool getConstant(MlirValue value, int64_t *out) {
   return false;
 }
 
+static void replaceOp(MlirOperation op, MlirValue by) {
+  mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), by);
+  mlirOperationDestroy(op);
+}
+
 static MlirValue buildBinary(ShardLowerBuilder *b, const char *name, MlirValue left,
                              MlirValue right) {
   MlirValue operands[] = {left, right};
   return shardMakeValue(b, name, mlirValueGetType(left), 2, operands);
 }
 
-/// math.fpowi.
-static void lowerPower(ShardLowering *lowering, MlirOperation op) {
-  ShardLowerBuilder b = shardLowerBuilderBefore(lowering, op);
-  MlirValue base = mlirOperationGetOperand(op, 0);
-  MlirType type = mlirValueGetType(base);
-  int64_t exponent;
-  MlirValue result;
-  if (getConstant(mlirOperationGetOperand(op, 1), &exponent) && exponent >= -64 && exponent <= 64) {
-    MlirValue one = constantFloat(&b, type, 1);
-    MlirValue square = base;
-    result = (MlirValue){NULL};
-    for (int64_t rest = exponent < 0 ? -exponent : exponent; rest; rest >>= 1) {
-      if (rest & 1)
-        result = mlirValueIsNull(result) ? square : buildBinary(&b, "arith.mulf", result, square);
-      if (rest > 1)
-        square = buildBinary(&b, "arith.mulf", square, square);
-    }
-    if (mlirValueIsNull(result))
-      result = one;
-    else if (exponent < 0)
-      result = buildBinary(&b, "arith.divf", one, result);
-  } else {
-    // In double, where every exponent that matters is exact.
-    MlirValue power = mlirOperationGetOperand(op, 1);
-    power = shardMakeValue(&b, "arith.sitofp", withElement(mlirValueGetType(power), lowering->f64),
-                           1, &power);
-    if (!mlirTypeIsAF64(elementOf(type)))
-      base = shardMakeValue(&b, "arith.extf", withElement(type, lowering->f64), 1, &base);
-    result = buildBinary(&b, "math.powf", base, power);
-    if (!mlirTypeIsAF64(elementOf(type)))
-      result = shardMakeValue(&b, "arith.truncf", type, 1, &result);
+static MlirValue buildProductPower(ShardLowerBuilder *b, MlirValue base, int64_t exponent) {
+  MlirValue one = constantFloat(b, mlirValueGetType(base), 1), square = base, result = {NULL};
+  for (int64_t rest = exponent < 0 ? -exponent : exponent; rest; rest >>= 1) {
+    if (rest & 1)
+      result = mlirValueIsNull(result) ? square : buildBinary(b, "arith.mulf", result, square);
+    if (rest > 1)
+      square = buildBinary(b, "arith.mulf", square, square);
   }
-  mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), result);
-  mlirOperationDestroy(op);
+  if (mlirValueIsNull(result))
+    return one;
+  return exponent < 0 ? buildBinary(b, "arith.divf", one, result) : result;
+}
+
+/// math.fpowi.
+static MlirValue lowerPower(ShardLowerBuilder *b, MlirValue base, MlirValue power) {
+  MlirType type = mlirValueGetType(base), f64 = b->lowering->f64;
+  int64_t exponent;
+  if (getConstant(power, &exponent) && exponent >= -64 && exponent <= 64)
+    return buildProductPower(b, base, exponent);
+  // In double, where every exponent that matters is exact.
+  power = shardMakeValue(b, "arith.sitofp", withElement(mlirValueGetType(power), f64), 1, &power);
+  bool isDouble = mlirTypeIsAF64(elementOf(type));
+  if (!isDouble)
+    base = shardMakeValue(b, "arith.extf", withElement(type, f64), 1, &base);
+  MlirValue result = buildBinary(b, "math.powf", base, power);
+  return isDouble ? result : shardMakeValue(b, "arith.truncf", type, 1, &result);
 }
 
 static bool isNarrowFloat(MlirType type) {
@@ -509,10 +506,41 @@ static bool convertThroughF32(ShardLowering *lowering, MlirOperation op) {
   ShardLowerBuilder b = shardLowerBuilderBefore(lowering, op);
   MlirType middle = withElement(to, lowering->f32);
   MlirValue value = shardMakeValue(&b, narrows ? name : "arith.extf", middle, 1, &operand);
-  value = shardMakeValue(&b, narrows ? "arith.truncf" : name, to, 1, &value);
-  mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), value);
-  mlirOperationDestroy(op);
+  replaceOp(op, shardMakeValue(&b, narrows ? "arith.truncf" : name, to, 1, &value));
   return true;
+}
+
+/// Whether it computes in its operands' type, so that f16 and bf16 go through f32.
+static bool isComputation(MlirStringRef name) {
+  static const char *const arithmetic[] = {"arith.addf",     "arith.subf",     "arith.mulf",
+                                           "arith.divf",     "arith.negf",     "arith.remf",
+                                           "arith.maximumf", "arith.minimumf", "arith.maxnumf",
+                                           "arith.minnumf",  "arith.cmpf"};
+  bool computes = name.length > 5 && !strncmp(name.data, "math.", 5);
+  for (size_t i = 0; i < sizeof(arithmetic) / sizeof(arithmetic[0]); ++i)
+    computes |= shardStringIs(name, arithmetic[i]);
+  return computes;
+}
+
+/// What a function of `math` becomes; null if LLVM lowers it.
+static MlirValue lowerFunction(ShardLowerBuilder *b, MlirOperation op) {
+  MlirStringRef name = shardOpGetName(op);
+  MlirValue none = {NULL};
+  if (name.length < 6 || strncmp(name.data, "math.", 5) != 0)
+    return none;
+  MlirValue operand = mlirOperationGetOperand(op, 0);
+  if (shardStringIs(name, "math.fpowi"))
+    return lowerPower(b, operand, mlirOperationGetOperand(op, 1));
+  if (shardStringIs(name, "math.ipowi"))
+    return integerPower(b, operand, mlirOperationGetOperand(op, 1));
+  bool single = mlirTypeIsAF32(elementOf(mlirValueGetType(operand)));
+  for (size_t i = 0; single && i < sizeof(functionTable) / sizeof(functionTable[0]); ++i)
+    if (shardStringIs(name, functionTable[i].op))
+      return callFunction(b, i, operand);
+  for (size_t i = 0; i < sizeof(libmTable) / sizeof(libmTable[0]); ++i)
+    if (shardStringIs(name, libmTable[i].op))
+      return callLibm(b, libmTable[i].callee, operand);
+  return none;
 }
 
 static MlirLogicalResult lowerScalar(ShardLowering *lowering, MlirOperation func,
@@ -525,56 +553,20 @@ static MlirLogicalResult lowerScalar(ShardLowering *lowering, MlirOperation func
   }
   if (convertThroughF32(lowering, op))
     return mlirLogicalResultSuccess();
-  static const char *const arithmetic[] = {"arith.addf",     "arith.subf",     "arith.mulf",
-                                           "arith.divf",     "arith.negf",     "arith.remf",
-                                           "arith.maximumf", "arith.minimumf", "arith.maxnumf",
-                                           "arith.minnumf",  "arith.cmpf"};
-  if (shardOpIs(op, "math.isinf") || shardOpIs(op, "math.isnormal")) {
+  bool isNormal = shardOpIs(op, "math.isnormal");
+  if (isNormal || shardOpIs(op, "math.isinf")) {
     ShardLowerBuilder b = shardLowerBuilderBefore(lowering, op);
-    MlirValue result = classify(&b, mlirOperationGetOperand(op, 0), shardOpIs(op, "math.isnormal"));
-    mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), result);
-    mlirOperationDestroy(op);
+    replaceOp(op, classify(&b, mlirOperationGetOperand(op, 0), isNormal));
     return mlirLogicalResultSuccess();
   }
-  MlirStringRef name = shardOpGetName(op);
-  bool isMath = name.length > 5 && !strncmp(name.data, "math.", 5);
-  bool isArithmetic = false;
-  for (size_t i = 0; i < sizeof(arithmetic) / sizeof(arithmetic[0]); ++i)
-    isArithmetic |= shardStringIs(name, arithmetic[i]);
-  if ((isMath || isArithmetic) && mlirOperationGetNumOperands(op) &&
+  if (isComputation(shardOpGetName(op)) && mlirOperationGetNumOperands(op) &&
       mlirOperationGetNumResults(op) == 1 &&
-      isNarrowFloat(mlirValueGetType(mlirOperationGetOperand(op, 0)))) {
+      isNarrowFloat(mlirValueGetType(mlirOperationGetOperand(op, 0))))
     op = widen(lowering, op);
-    name = shardOpGetName(op);
-  }
-  if (!isMath)
-    return mlirLogicalResultSuccess();
-  if (shardStringIs(name, "math.fpowi")) {
-    lowerPower(lowering, op);
-    return mlirLogicalResultSuccess();
-  }
-  for (size_t i = 0; i < sizeof(functionTable) / sizeof(functionTable[0]); ++i) {
-    if (!shardStringIs(name, functionTable[i].op))
-      continue;
-    MlirValue operand = mlirOperationGetOperand(op, 0);
-    if (!mlirTypeIsAF32(elementOf(mlirValueGetType(operand))))
-      break;
-    ShardLowerBuilder b = shardLowerBuilderBefore(lowering, op);
-    mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), callFunction(&b, i, operand));
-    mlirOperationDestroy(op);
-    return mlirLogicalResultSuccess();
-  }
   ShardLowerBuilder b = shardLowerBuilderBefore(lowering, op);
-  MlirValue result = {NULL};
-  for (size_t i = 0; i < sizeof(libmTable) / sizeof(libmTable[0]); ++i)
-    if (shardStringIs(name, libmTable[i].op))
-      result = callLibm(&b, libmTable[i].callee, mlirOperationGetOperand(op, 0));
-  if (shardStringIs(name, "math.ipowi"))
-    result = integerPower(&b, mlirOperationGetOperand(op, 0), mlirOperationGetOperand(op, 1));
-  if (!mlirValueIsNull(result)) {
-    mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), result);
-    mlirOperationDestroy(op);
-  }
+  MlirValue result = lowerFunction(&b, op);
+  if (!mlirValueIsNull(result))
+    replaceOp(op, result);
   return mlirLogicalResultSuccess();
 }
 
