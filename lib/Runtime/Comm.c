@@ -312,31 +312,34 @@ static ShardRtStatus startCollective(ShardRtComm *comm, uint32_t mask,
   return SHARD_RT_OK;
 }
 
+/// What all of them have; a kind adds its own.
+static ShardRtCollective collectiveOf(ShardRtKind kind, ShardRtSite site, const void *send,
+                                      void *recv, size_t outer, size_t chunk,
+                                      ShardRtElement element) {
+  return (ShardRtCollective){.kind = kind,
+                             .site = site,
+                             .send = send,
+                             .recv = recv,
+                             .outer = outer,
+                             .chunk = chunk,
+                             .element = element};
+}
+
 ShardRtStatus shardRtAllReduceStart(ShardRtComm *comm, uint32_t groupMask, ShardRtSite site,
                                     const void *send, void *recv, size_t count,
                                     ShardRtElement element, ShardRtReduction reduction,
                                     ShardRtRequest *outRequest) {
-  ShardRtCollective collective = {.kind = SHARD_RT_ALL_REDUCE,
-                                  .site = site,
-                                  .send = send,
-                                  .recv = recv,
-                                  .outer = 1,
-                                  .chunk = count,
-                                  .element = element,
-                                  .reduction = reduction};
+  ShardRtCollective collective =
+      collectiveOf(SHARD_RT_ALL_REDUCE, site, send, recv, 1, count, element);
+  collective.reduction = reduction;
   return startCollective(comm, groupMask, &collective, outRequest);
 }
 
 ShardRtStatus shardRtAllGatherStart(ShardRtComm *comm, uint32_t groupMask, ShardRtSite site,
                                     const void *send, void *recv, size_t outer, size_t chunk,
                                     ShardRtElement element, ShardRtRequest *outRequest) {
-  ShardRtCollective collective = {.kind = SHARD_RT_ALL_GATHER,
-                                  .site = site,
-                                  .send = send,
-                                  .recv = recv,
-                                  .outer = outer,
-                                  .chunk = chunk,
-                                  .element = element};
+  ShardRtCollective collective =
+      collectiveOf(SHARD_RT_ALL_GATHER, site, send, recv, outer, chunk, element);
   return startCollective(comm, groupMask, &collective, outRequest);
 }
 
@@ -344,55 +347,35 @@ ShardRtStatus shardRtReduceScatterStart(ShardRtComm *comm, uint32_t groupMask, S
                                         const void *send, void *recv, size_t outer, size_t chunk,
                                         ShardRtElement element, ShardRtReduction reduction,
                                         ShardRtRequest *outRequest) {
-  ShardRtCollective collective = {.kind = SHARD_RT_REDUCE_SCATTER,
-                                  .site = site,
-                                  .send = send,
-                                  .recv = recv,
-                                  .outer = outer,
-                                  .chunk = chunk,
-                                  .element = element,
-                                  .reduction = reduction};
+  ShardRtCollective collective =
+      collectiveOf(SHARD_RT_REDUCE_SCATTER, site, send, recv, outer, chunk, element);
+  collective.reduction = reduction;
   return startCollective(comm, groupMask, &collective, outRequest);
 }
 
 ShardRtStatus shardRtAllToAllStart(ShardRtComm *comm, uint32_t groupMask, ShardRtSite site,
                                    const void *send, void *recv, size_t chunk,
                                    ShardRtElement element, ShardRtRequest *outRequest) {
-  ShardRtCollective collective = {.kind = SHARD_RT_ALL_TO_ALL,
-                                  .site = site,
-                                  .send = send,
-                                  .recv = recv,
-                                  .outer = 1,
-                                  .chunk = chunk,
-                                  .element = element};
+  ShardRtCollective collective =
+      collectiveOf(SHARD_RT_ALL_TO_ALL, site, send, recv, 1, chunk, element);
   return startCollective(comm, groupMask, &collective, outRequest);
 }
 
 ShardRtStatus shardRtBroadcastStart(ShardRtComm *comm, uint32_t groupMask, ShardRtSite site,
                                     int32_t root, const void *send, void *recv, size_t count,
                                     ShardRtElement element, ShardRtRequest *outRequest) {
-  ShardRtCollective collective = {.kind = SHARD_RT_BROADCAST,
-                                  .site = site,
-                                  .send = send,
-                                  .recv = recv,
-                                  .outer = 1,
-                                  .chunk = count,
-                                  .element = element,
-                                  .parameter = root};
+  ShardRtCollective collective =
+      collectiveOf(SHARD_RT_BROADCAST, site, send, recv, 1, count, element);
+  collective.parameter = root;
   return startCollective(comm, groupMask, &collective, outRequest);
 }
 
 ShardRtStatus shardRtShiftStart(ShardRtComm *comm, uint32_t groupMask, ShardRtSite site,
                                 int64_t offset, const void *send, void *recv, size_t count,
                                 ShardRtElement element, ShardRtRequest *outRequest) {
-  ShardRtCollective collective = {.kind = SHARD_RT_PERMUTE,
-                                  .site = site,
-                                  .send = send,
-                                  .recv = recv,
-                                  .outer = 1,
-                                  .chunk = count,
-                                  .element = element,
-                                  .parameter = offset};
+  ShardRtCollective collective =
+      collectiveOf(SHARD_RT_PERMUTE, site, send, recv, 1, count, element);
+  collective.parameter = offset;
   return startCollective(comm, groupMask, &collective, outRequest);
 }
 
@@ -429,29 +412,19 @@ static ShardRtStatus startMessage(ShardRtComm *comm, ShardRtCollective *collecti
 ShardRtStatus shardRtSendStart(ShardRtComm *comm, ShardRtSite site, int32_t channel, int32_t peer,
                                const void *send, size_t count, ShardRtElement element,
                                ShardRtRequest *outRequest) {
-  ShardRtCollective collective = {.kind = SHARD_RT_SEND,
-                                  .site = site,
-                                  .channel = channel,
-                                  .peer = peer,
-                                  .send = send,
-                                  .outer = 1,
-                                  .chunk = count,
-                                  .element = element};
+  ShardRtCollective collective = collectiveOf(SHARD_RT_SEND, site, send, NULL, 1, count, element);
+  collective.channel = channel;
+  collective.peer = peer;
   return startMessage(comm, &collective, outRequest);
 }
 
 ShardRtStatus shardRtReceiveStart(ShardRtComm *comm, ShardRtSite site, int32_t channel,
                                   int32_t peer, void *recv, size_t count, ShardRtElement element,
                                   ShardRtRequest *outRequest) {
-  ShardRtCollective collective = {.kind = SHARD_RT_SEND,
-                                  .isReceive = true,
-                                  .site = site,
-                                  .channel = channel,
-                                  .peer = peer,
-                                  .recv = recv,
-                                  .outer = 1,
-                                  .chunk = count,
-                                  .element = element};
+  ShardRtCollective collective = collectiveOf(SHARD_RT_SEND, site, NULL, recv, 1, count, element);
+  collective.isReceive = true;
+  collective.channel = channel;
+  collective.peer = peer;
   return startMessage(comm, &collective, outRequest);
 }
 
