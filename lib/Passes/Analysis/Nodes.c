@@ -59,6 +59,20 @@ static void splitLeaf(ShardRuleBuilder *b, int32_t leaf, int64_t major) {
   b->nodes[leaf].children = children;
 }
 
+void shardNodeCut(ShardRuleBuilder *b, int32_t id, int64_t major) {
+  int32_t *leaves = NULL, n = 0;
+  size_t capacity = 0;
+  shardNodeAppendLeaves(b, id, &leaves, &n, &capacity);
+  int64_t above = 1;
+  for (int32_t i = 0; i < n && above < major; ++i) {
+    int32_t leaf = shardNodeFind(b, leaves[i]);
+    int64_t size = b->nodes[leaf].size, part = major / above;
+    if (part < size && major % above == 0 && size % part == 0)
+      splitLeaf(b, leaf, part);
+    above *= size;
+  }
+}
+
 /// Ties two nodes of equal size. Split ones are aligned leaf by leaf; where the sizes do not align
 /// (6 as 2x3 and as 3x2) the rest stays untied, and the rule of the op keeps those atoms whole.
 void shardNodeTie(ShardRuleBuilder *b, int32_t x, int32_t y) {

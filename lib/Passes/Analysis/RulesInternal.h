@@ -93,6 +93,8 @@ void shardNodeAppendLeaves(ShardRuleBuilder *b, int32_t id, int32_t **list, int3
 /// Ties two nodes of equal size. Split ones are aligned leaf by leaf; where the sizes do not align
 /// (6 as 2x3 and as 3x2) the rest stays untied, and the rule of the op keeps those atoms whole.
 void shardNodeTie(ShardRuleBuilder *b, int32_t x, int32_t y);
+/// Splits the atom of a dimension in which its first `major` parts end, where there is no such end.
+void shardNodeCut(ShardRuleBuilder *b, int32_t id, int64_t major);
 
 /// Windows.c: dimensions that a slice, pad or concat cuts become WINDOW factors where no op cuts
 /// them in pieces.

@@ -1,7 +1,7 @@
 //===- Views.c - Dimensions that annotations take apart -----------*- C -*-===//
 // A view names pieces of a dimension (Sharding.h). Most are pieces that ops tell apart; those that
 // no op does are told apart by the view itself: a user's, or one that was chosen before a function
-// was cloned and its callers no longer share what they cut.
+// was cloned and its callers no longer share what they cut. The plan cuts pieces too (`spmd.cut`).
 //===----------------------------------------------------------------------===//
 
 #include "RulesInternal.h"
@@ -33,11 +33,29 @@ static MlirAttribute entryOf(MlirOperation op, intptr_t number) {
   return fits ? mlirArrayAttrGetElement(list, number) : mlirAttributeGetNull();
 }
 
+/// Cuts that the plan notes on an op: a list of [result, dimension, size of the major part].
+static void cutAtoms(ShardRuleBuilder *b, int32_t value, MlirOperation op) {
+  const ShardValueInfo *info = &b->rules->values[value];
+  MlirAttribute list = shardOpGetAttribute(op, "spmd.cut");
+  intptr_t n = list.ptr && mlirAttributeIsAArray(list) ? mlirArrayAttrGetNumElements(list) : 0;
+  for (intptr_t i = 0; i < n; ++i) {
+    MlirAttribute cut = mlirArrayAttrGetElement(list, i);
+    if (!mlirAttributeIsADenseI64Array(cut) || mlirDenseArrayGetNumElements(cut) != 3 ||
+        mlirDenseI64ArrayGetElement(cut, 0) != info->number)
+      continue;
+    int64_t dim = mlirDenseI64ArrayGetElement(cut, 1);
+    if (dim >= 0 && dim < mlirShapedTypeGetRank(info->type))
+      shardNodeCut(b, b->valueNodes[value][dim], mlirDenseI64ArrayGetElement(cut, 2));
+  }
+}
+
 void shardRuleTieViews(ShardRuleBuilder *b) {
   const ShardRules *rules = b->rules;
   for (int32_t v = 0; v < rules->nValues; ++v) {
     const ShardValueInfo *value = &rules->values[v];
     const ShardFunctionInfo *info = &rules->functions[value->function];
+    if (value->definition >= 0)
+      cutAtoms(b, v, info->ops[value->definition].op);
     tieView(b, v,
             value->definition < 0
                 ? shardFuncGetArgumentAttribute(info->func, value->number, "spmd.view")

@@ -85,4 +85,28 @@ int32_t shardTensorPlanAtom(const ShardModel *model, const ShardTensorPlan *plan
 ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardArena *arena,
                                  const char **outMessage);
 
+/// Cuts the plan's sub-axes so that one ends after `product` ranks. False if none can.
+bool shardTensorPlanCut(const ShardModel *model, ShardTensorPlan *plan, int64_t product);
+
+/// A dimension that an annotation cuts across its atoms (BlockAxes.c), and what the atom and the
+/// ranks have in common: a sub-axis that ends after `boundary` ranks splits just that.
+typedef struct ShardBlock {
+  int32_t klass;
+  int64_t size, common, boundary;
+} ShardBlock;
+enum { SHARD_MAX_BOUNDARIES = 8 };
+typedef struct ShardBoundaries {
+  int32_t n;
+  int64_t at[SHARD_MAX_BOUNDARIES];
+} ShardBoundaries;
+/// The boundaries that the annotated blocks suggest; none where an annotation names parts of the
+/// tensor axis, whose first is `firstTensor`. Fails, with one diagnostic, on annotations that do
+/// not fit.
+MlirLogicalResult shardFindBlockBoundaries(const ShardModel *model, const ShardMesh *mesh,
+                                           int32_t firstTensor, ShardArena *arena,
+                                           ShardBoundaries *out);
+/// Cuts the atoms of the blocks with this boundary there, for rules made from now on.
+MlirLogicalResult shardMarkBlockCuts(const ShardModel *model, const ShardMesh *mesh,
+                                     int32_t firstTensor, int64_t boundary, ShardArena *arena);
+
 #endif // SHARD_PLAN_MODEL_H

@@ -5,12 +5,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Core/Pass.h"
+#include "../Core/Registry.h"
+#include "../Report/Count.h"
 
 #include "Model.h"
 #include "Plan.h"
 
 #include "mlir-c/BuiltinAttributes.h"
 #include "mlir-c/BuiltinTypes.h"
+#include "mlir-c/Diagnostics.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -267,27 +270,28 @@ static MlirLogicalResult writeArguments(ShardPassRun *run, const ShardModel *mod
   return mlirLogicalResultSuccess();
 }
 
-static void writeStages(ShardPassRun *run, const ShardModel *model, const ShardUnits *units,
-                        int64_t pp) {
+static void writeStages(const ShardModel *model, const ShardUnits *units, int64_t pp,
+                        ShardArena *arena) {
+  MlirOperation module = model->module;
+  MlirContext context = mlirOperationGetContext(module);
   const ShardFunctionInfo *info = &model->rules->functions[model->entry];
-  int32_t *stages = SHARD_ARENA_ARRAY(run->arena, int32_t, units->nUnits);
-  shardPartitionUnits(units->nUnits, units->costs, (int32_t)pp, stages, run->arena);
+  int32_t *stages = SHARD_ARENA_ARRAY(arena, int32_t, units->nUnits);
+  shardPartitionUnits(units->nUnits, units->costs, (int32_t)pp, stages, arena);
   for (int32_t o = 0; o < info->nOps; ++o)
     if (pp > 1 && units->unitOf[o] >= 0)
       shardOpSetAttribute(info->ops[o].op, "spmd.stage",
-                          shardAttrI64(run->context, stages[units->unitOf[o]]));
+                          shardAttrI64(context, stages[units->unitOf[o]]));
   // The plan itself, for the report: units and costs of each stage.
-  MlirAttribute *entries = SHARD_ARENA_ARRAY(run->arena, MlirAttribute, (size_t)pp);
+  MlirAttribute *entries = SHARD_ARENA_ARRAY(arena, MlirAttribute, (size_t)pp);
   for (int64_t k = 0; k < pp; ++k) {
     int64_t count = 0, cost = 0;
     for (int32_t u = 0; u < units->nUnits; ++u)
       if (stages[u] == k)
         ++count, cost += units->costs[u];
     int64_t pair[2] = {count, cost};
-    entries[k] = shardAttrI64Array(run->context, 2, pair);
+    entries[k] = shardAttrI64Array(context, 2, pair);
   }
-  shardOpSetAttribute(run->op, "spmd.stages",
-                      mlirArrayAttrGet(run->context, (intptr_t)pp, entries));
+  shardOpSetAttribute(module, "spmd.stages", mlirArrayAttrGet(context, (intptr_t)pp, entries));
 }
 
 static bool hasExperts(const ShardModel *model) {
@@ -330,6 +334,124 @@ static MlirLogicalResult checkDegrees(ShardPassRun *run, const ShardModel *model
   return mlirLogicalResultSuccess();
 }
 
+/// The plan of a module whose atoms are as they are to be, its tensor axis cut at `boundary` too
+/// (1: nowhere).
+static MlirLogicalResult planModule(ShardPassRun *run, const ShardModel *model,
+                                    const ShardDegrees *degrees, int64_t boundary) {
+  const PlanOptions *options = run->options;
+  const char *message;
+  ShardUnits *units = shardModelFindUnits(model, run->arena);
+  if (mlirLogicalResultIsFailure(checkDegrees(run, model, degrees, units)))
+    return mlirLogicalResultFailure();
+  ShardTensorPlan *tensor = shardPlanTensor(model, degrees->tp, run->arena, &message);
+  if (!tensor)
+    return misfit(run, model, message);
+  shardTensorPlanCut(model, tensor, boundary);
+  int32_t firstTensor;
+  ShardMesh mesh = makeMesh(degrees, tensor, run->arena, &firstTensor);
+  if (mlirLogicalResultIsFailure(writeArguments(run, model, &mesh, tensor, firstTensor)))
+    return mlirLogicalResultFailure();
+  writeInnerSequence(run, model, &mesh);
+  shardOpSetAttribute(run->op, "spmd.results", shardAttrString(run->context, options->results));
+  writeStages(model, units, degrees->pp, run->arena);
+  shardMeshWrite(run->op, &mesh);
+  return mlirLogicalResultSuccess();
+}
+
+/// The mesh with the tensor axis in one piece, as annotations name it.
+static ShardMesh plainMesh(const ShardDegrees *degrees, ShardArena *arena, int32_t *outFirst) {
+  return makeMesh(degrees, &(ShardTensorPlan){.nSubAxes = 1, .sizes = {degrees->tp}}, arena,
+                  outFirst);
+}
+
+/// Cuts the blocks of annotations at `boundary` and gives the model as it is then; null after one
+/// diagnostic.
+static const ShardModel *cutModel(ShardPassRun *run, const ShardDegrees *degrees,
+                                  int64_t boundary) {
+  const ShardModel *model = shardModelCreate(run->op, run->arena);
+  int32_t first;
+  ShardMesh mesh = plainMesh(degrees, run->arena, &first);
+  if (!model || boundary == 1)
+    return model;
+  return mlirLogicalResultIsSuccess(shardMarkBlockCuts(model, &mesh, first, boundary, run->arena))
+             ? shardModelCreate(run->op, run->arena)
+             : NULL;
+}
+
+/// What a program costs, as a report counts it, in the order in which it counts.
+typedef struct TrialCost {
+  double flops; // of one device's contractions
+  double bytes; // sent by a rank, mean over ranks
+} TrialCost;
+
+static MlirLogicalResult runDefault(const char *pass, MlirOperation module, ShardArena *arena) {
+  const ShardPassInfo *info = shardPassInfoFind(mlirStringRefCreateFromCString(pass));
+  void *options = shardArenaAllocate(arena, info->optionsSize);
+  const char *message;
+  shardPassOptionsParse(info, mlirStringRefCreate("", 0), options, arena, &message);
+  ShardPassRun run = {mlirOperationGetContext(module), module, options, arena};
+  return info->run(&run);
+}
+
+static bool countTrial(MlirOperation module, ShardArena *arena, TrialCost *out) {
+  const ShardCount *count = shardCountCreate(module, arena);
+  *out = (TrialCost){0};
+  for (int32_t s = 0; count && s < count->nStages; ++s)
+    out->flops += (double)count->stages[s].cost;
+  for (intptr_t i = 0; count && i < count->nSites; ++i)
+    out->bytes += count->sites[i].bytes * (double)count->sites[i].nCalls;
+  return count != NULL;
+}
+
+static MlirLogicalResult swallow(MlirDiagnostic diagnostic, void *user) {
+  (void)diagnostic, (void)user;
+  return mlirLogicalResultSuccess();
+}
+
+/// Shards a copy with the blocks of annotations cut at `boundary`, and counts. False where that
+/// fails; what the plan is taken for says why then.
+static bool tryBoundary(const ShardPassRun *run, const ShardDegrees *degrees, int64_t boundary,
+                        TrialCost *out) {
+  MlirDiagnosticHandlerID handler =
+      mlirContextAttachDiagnosticHandler(run->context, swallow, NULL, NULL);
+  MlirOperation copy = mlirOperationClone(run->op);
+  ShardPassRun trial = {run->context, copy, run->options, shardArenaCreate()};
+  const ShardModel *model = cutModel(&trial, degrees, boundary);
+  bool held = model && mlirLogicalResultIsSuccess(planModule(&trial, model, degrees, boundary)) &&
+              mlirLogicalResultIsSuccess(runDefault("shard-propagate", copy, trial.arena)) &&
+              mlirLogicalResultIsSuccess(runDefault("shard-spmdize", copy, trial.arena)) &&
+              countTrial(copy, trial.arena, out);
+  shardArenaDestroy(trial.arena);
+  mlirOperationDestroy(copy);
+  mlirContextDetachDiagnosticHandler(run->context, handler);
+  return held;
+}
+
+/// Where annotations cut dimensions across their atoms, the tensor axis is cut where that sends
+/// less: `*outBoundary`, 1 if nowhere.
+static MlirLogicalResult chooseBoundary(ShardPassRun *run, const ShardModel *model,
+                                        const ShardDegrees *degrees, int64_t *outBoundary) {
+  *outBoundary = 1;
+  ShardBoundaries boundaries;
+  int32_t firstTensor;
+  if (degrees->tp == 1 || !shardModelIsAnnotated(model))
+    return mlirLogicalResultSuccess();
+  ShardMesh mesh = plainMesh(degrees, run->arena, &firstTensor);
+  if (mlirLogicalResultIsFailure(
+          shardFindBlockBoundaries(model, &mesh, firstTensor, run->arena, &boundaries)))
+    return mlirLogicalResultFailure();
+  if (boundaries.n == 0)
+    return mlirLogicalResultSuccess();
+  TrialCost best, cost;
+  if (!tryBoundary(run, degrees, 1, &best))
+    return mlirLogicalResultSuccess();
+  for (int32_t i = 0; i < boundaries.n; ++i)
+    if (tryBoundary(run, degrees, boundaries.at[i], &cost) &&
+        (cost.flops < best.flops || (cost.flops == best.flops && cost.bytes < best.bytes)))
+      best = cost, *outBoundary = boundaries.at[i];
+  return mlirLogicalResultSuccess();
+}
+
 static MlirLogicalResult runPlan(ShardPassRun *run) {
   const PlanOptions *options = run->options;
   ShardDegrees degrees;
@@ -348,24 +470,13 @@ static MlirLogicalResult runPlan(ShardPassRun *run) {
       mlirLogicalResultIsFailure(shardSplitFusedWeights(run->op, entry, run->arena)))
     return mlirLogicalResultFailure();
   shardUnshareCheapOps(run->op, run->arena);
-  ShardModel *model = shardModelCreate(run->op, run->arena);
-  if (!model)
+  const ShardModel *model = shardModelCreate(run->op, run->arena);
+  int64_t boundary;
+  if (!model || mlirLogicalResultIsFailure(chooseBoundary(run, model, &degrees, &boundary)))
     return mlirLogicalResultFailure();
-  ShardUnits *units = shardModelFindUnits(model, run->arena);
-  if (mlirLogicalResultIsFailure(checkDegrees(run, model, &degrees, units)))
-    return mlirLogicalResultFailure();
-  ShardTensorPlan *tensor = shardPlanTensor(model, degrees.tp, run->arena, &message);
-  if (!tensor)
-    return misfit(run, model, message);
-  int32_t firstTensor;
-  ShardMesh mesh = makeMesh(&degrees, tensor, run->arena, &firstTensor);
-  if (mlirLogicalResultIsFailure(writeArguments(run, model, &mesh, tensor, firstTensor)))
-    return mlirLogicalResultFailure();
-  writeInnerSequence(run, model, &mesh);
-  shardOpSetAttribute(run->op, "spmd.results", shardAttrString(run->context, options->results));
-  writeStages(run, model, units, degrees.pp);
-  shardMeshWrite(run->op, &mesh);
-  return mlirLogicalResultSuccess();
+  if (boundary > 1)
+    model = cutModel(run, &degrees, boundary);
+  return model ? planModule(run, model, &degrees, boundary) : mlirLogicalResultFailure();
 }
 
 const ShardPassInfo shardPlanPass = {

@@ -347,7 +347,8 @@ static bool tryPlan(Search *s, ShardTensorPlan *trial, int32_t klass, Evaluation
 }
 
 /// Cuts the sub-axes so that one boundary lies after `product` ranks. False if none can.
-static bool cutAt(const Search *s, ShardTensorPlan *plan, int64_t product, int32_t *outBoundary) {
+static bool cutAt(const ShardModel *model, ShardTensorPlan *plan, int64_t product,
+                  int32_t *outBoundary) {
   int64_t before = 1;
   for (int32_t axis = 0; axis < plan->nSubAxes; ++axis) {
     if (before == product) {
@@ -363,7 +364,7 @@ static bool cutAt(const Search *s, ShardTensorPlan *plan, int64_t product, int32
       plan->sizes[axis + 1] = plan->sizes[axis] / major;
       plan->sizes[axis] = major;
       ++plan->nSubAxes;
-      for (int32_t c = 0; c < s->model->rules->nClasses; ++c) {
+      for (int32_t c = 0; c < model->rules->nClasses; ++c) {
         if (plan->begin[c] > axis)
           ++plan->begin[c];
         if (plan->end[c] > axis)
@@ -376,6 +377,11 @@ static bool cutAt(const Search *s, ShardTensorPlan *plan, int64_t product, int32
   }
   *outBoundary = plan->nSubAxes;
   return before == product;
+}
+
+bool shardTensorPlanCut(const ShardModel *model, ShardTensorPlan *plan, int64_t product) {
+  int32_t boundary;
+  return cutAt(model, plan, product, &boundary);
 }
 
 /// Is the class an index into a table (vocabulary), or kept with the sequence in a result?
@@ -550,7 +556,7 @@ static ShardTensorPlan *splitOver(const Search *s, const Chain *chain) {
   for (int32_t i = 0; i < chain->n; ++i, begin = end) {
     ranks *= chain->parts[i];
     end = trial->nSubAxes;
-    if (ranks != s->degree && !cutAt(s, trial, ranks, &end))
+    if (ranks != s->degree && !cutAt(s->model, trial, ranks, &end))
       return NULL;
     trial->begin[chain->classes[i]] = (int8_t)begin, trial->end[chain->classes[i]] = (int8_t)end;
   }

@@ -104,7 +104,7 @@ static MlirLogicalResult localiseForm(ShardLocaliser *l) {
 
 static void removeAnnotations(MlirOperation op) {
   static const char *const names[] = {"spmd.sharding", "spmd.view",   "spmd.partial", "spmd.extent",
-                                      "spmd.stage",    "spmd.origin", "spmd.fixed"};
+                                      "spmd.stage",    "spmd.origin", "spmd.fixed",   "spmd.cut"};
   for (intptr_t i = mlirOperationGetNumDiscardableAttributes(op) - 1; i >= 0; --i) {
     MlirStringRef name = mlirIdentifierStr(mlirOperationGetDiscardableAttribute(op, i).name);
     for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); ++k)

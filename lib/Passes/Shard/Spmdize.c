@@ -123,8 +123,8 @@ static void beginFunction(ShardSpmd *spmd, const ShardFunctionInfo *function, in
 // A dictionary of L2's entry (may be null) without the attributes that L3 writes, and `extra`.
 static MlirAttribute mergeEntry(ShardSpmd *spmd, MlirAttribute entry, intptr_t nExtra,
                                 const ShardNamedAttribute *extra) {
-  static const char *const dropped[] = {"spmd.sharding", "spmd.view", "spmd.partial", "spmd.fixed",
-                                        "spmd.extent"};
+  static const char *const dropped[] = {"spmd.sharding", "spmd.view",   "spmd.partial",
+                                        "spmd.fixed",    "spmd.extent", "spmd.cut"};
   intptr_t n = mlirAttributeIsNull(entry) ? 0 : mlirDictionaryAttrGetNumElements(entry), kept = 0;
   MlirNamedAttribute *all = SHARD_ARENA_ARRAY(spmd->arena, MlirNamedAttribute, n + nExtra);
   for (intptr_t i = 0; i < n; ++i) {
