@@ -50,7 +50,7 @@ ShardCombiner shardCombinerOfOp(MlirOperation op) {
 /// The combiner that folds `accumulator` (a block argument) into `yielded`, and the other operand.
 /// A float cast of the accumulator's sum is not a combiner.
 static ShardCombiner bodyCombiner(MlirValue yielded, MlirValue accumulator, MlirValue *outOther) {
-  MlirOperation def = definingOp(yielded);
+  MlirOperation def = shardValueDefiningOp(yielded);
   if (!def.ptr || mlirOperationGetNumOperands(def) != 2 || countUses(accumulator) != 1)
     return SHARD_COMBINER_NONE;
   MlirValue left = mlirOperationGetOperand(def, 0), right = mlirOperationGetOperand(def, 1);
@@ -88,7 +88,7 @@ static int degreeOf(const DegreeQuery *q, MlirValue value, int depth) {
     intptr_t number = mlirBlockArgumentGetArgNumber(value);
     return number < 32 && (q->variables >> number & 1) ? 1 : 0;
   }
-  MlirOperation def = definingOp(value);
+  MlirOperation def = shardValueDefiningOp(value);
   if (!mlirBlockEqual(mlirOperationGetBlock(def), q->body))
     return 0;
   if (shardOpIs(def, "tensor.extract")) {
@@ -126,7 +126,7 @@ static int degreeOf(const DegreeQuery *q, MlirValue value, int depth) {
 static bool mentions(MlirBlock body, MlirValue value, MlirValue target, int depth) {
   if (sameValue(value, target))
     return true;
-  MlirOperation def = definingOp(value);
+  MlirOperation def = shardValueDefiningOp(value);
   if (!def.ptr || depth > 64 || !mlirBlockEqual(mlirOperationGetBlock(def), body))
     return false;
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(def); ++i)
@@ -137,7 +137,7 @@ static bool mentions(MlirBlock body, MlirValue value, MlirValue target, int dept
 
 /// A product of two different inputs is summed: the body of a contraction.
 static bool multipliesInputs(MlirBlock body, MlirValue value, intptr_t nInputs, int depth) {
-  MlirOperation def = definingOp(value);
+  MlirOperation def = shardValueDefiningOp(value);
   if (!def.ptr || depth > 16 || !mlirBlockEqual(mlirOperationGetBlock(def), body))
     return false;
   if (shardOpIs(def, "arith.mulf") || shardOpIs(def, "arith.muli")) {
@@ -173,7 +173,7 @@ static bool isZeroAttribute(MlirAttribute attribute) {
 
 /// A tensor or scalar that is zero everywhere: a constant, or a fill or splat of one.
 static bool isZeroConstant(MlirValue value) {
-  MlirOperation def = definingOp(value);
+  MlirOperation def = shardValueDefiningOp(value);
   if (!def.ptr)
     return false;
   if (shardOpIs(def, "arith.constant"))
@@ -323,7 +323,7 @@ void shardRuleAnalyseBody(ShardRuleBuilder *b, const ShardOpShape *shape, ShardO
   }
   for (int32_t k = 0; k < nFound; ++k)
     shardRuleAddLinear(b, rule, found[k] | initMask);
-  MlirOperation def = definingOp(value);
+  MlirOperation def = shardValueDefiningOp(value);
   rule->movement = !reduces && (!def.ptr || !mlirBlockEqual(mlirOperationGetBlock(def), body) ||
                                 shardOpIs(def, "tensor.extract"));
 }
@@ -367,15 +367,15 @@ bool shardBodyIsProductSum(MlirBlock body) {
   if (mlirBlockGetNumArguments(body) != 3 || mlirOperationIsNull(yield) ||
       mlirOperationGetNumOperands(yield) != 1)
     return false;
-  MlirOperation sum = definingOp(mlirOperationGetOperand(yield, 0));
+  MlirOperation sum = shardValueDefiningOp(mlirOperationGetOperand(yield, 0));
   if (mlirOperationIsNull(sum) || !(shardOpIs(sum, "arith.addf") || shardOpIs(sum, "arith.addi")))
     return false;
   for (intptr_t i = 0; i < 2; ++i) {
     if (!mlirValueEqual(mlirOperationGetOperand(sum, i), mlirBlockGetArgument(body, 2)))
       continue;
-    MlirOperation product = definingOp(mlirOperationGetOperand(sum, 1 - i));
+    MlirOperation product = shardValueDefiningOp(mlirOperationGetOperand(sum, 1 - i));
     while (!mlirOperationIsNull(product) && shardOpIs(product, "arith.extf"))
-      product = definingOp(mlirOperationGetOperand(product, 0));
+      product = shardValueDefiningOp(mlirOperationGetOperand(product, 0));
     if (mlirOperationIsNull(product) ||
         !(shardOpIs(product, "arith.mulf") || shardOpIs(product, "arith.muli")))
       return false;

@@ -124,7 +124,7 @@ int64_t shardLoopTrips(MlirOperation op) {
   if (!shardOpIs(op, "scf.for"))
     return 1;
   for (intptr_t i = 0; i < 3; ++i) {
-    MlirOperation constant = definingOp(mlirOperationGetOperand(op, i));
+    MlirOperation constant = shardValueDefiningOp(mlirOperationGetOperand(op, i));
     if (!constant.ptr || !shardOpIs(constant, "arith.constant") ||
         !shardAttrGetI64(shardOpGetAttribute(constant, "value"), &bounds[i]))
       return 1;

@@ -201,7 +201,7 @@ static ShardDimExpr dimProduct(ShardRuleBuilder *b, int32_t n, const int32_t *lo
 static ShardDimExpr dimLoop(ShardRuleBuilder *b, int32_t loop) { return dimProduct(b, 1, &loop); }
 
 ShardPortShape *shardRuleAddPort(ShardRuleBuilder *b, ShardOpShape *shape, bool result,
-                               MlirValue value, int32_t operandIndex, MlirOperation user) {
+                                 MlirValue value, int32_t operandIndex, MlirOperation user) {
   ShardPortShape **list = result ? &shape->results : &shape->operands;
   int32_t *n = result ? &shape->nResults : &shape->nOperands;
   if ((*n & (*n - 1)) == 0) { // grows at powers of two
@@ -254,7 +254,7 @@ void shardRuleDescribeWhole(ShardRuleBuilder *b, MlirOperation op, ShardOpShape 
 /// The loop that a body's index value runs along (`linalg.index k` through casts), or -1.
 static int32_t indexLoop(MlirValue value) {
   for (;;) {
-    MlirOperation def = definingOp(value);
+    MlirOperation def = shardValueDefiningOp(value);
     if (!def.ptr)
       return -1;
     if (shardOpIs(def, "linalg.index")) {
@@ -306,8 +306,8 @@ static void keepLoopsWhole(ShardOpShape *shape, MlirAffineExpr expr) {
   }
 }
 
-/// d0, or d0 floordiv c, or (d0 + c) mod size, or d0 * s + d1 that tiles; whole otherwise (the caller keeps the loops
-/// whole).
+/// d0, or d0 floordiv c, or (d0 + c) mod size, or d0 * s + d1 that tiles; whole otherwise (the
+/// caller keeps the loops whole).
 static ShardDimExpr describeMapResult(ShardRuleBuilder *b, ShardOpShape *shape, MlirAffineExpr expr,
                                       int64_t size, bool mapsInAttribute) {
   if (mlirAffineExprIsADim(expr)) {
@@ -538,10 +538,10 @@ static void describeExtractSlice(ShardRuleBuilder *b, MlirOperation op, ShardOpS
       continue;
     int32_t loop = shardRuleAddLoop(b, shape, sizes[d], false, false);
     bool cut = sizes[d] != sizeOf(source->value, d);
-    ShardDimExpr window =
-        cut && isCutOtherwise(source->value, d, sizes[d])
-            ? dimWhole()
-            : windowDim(b, shape, sizeOf(source->value, d), offsets[d], sizes[d], strides[d], loop, true);
+    ShardDimExpr window = cut && isCutOtherwise(source->value, d, sizes[d])
+                              ? dimWhole()
+                              : windowDim(b, shape, sizeOf(source->value, d), offsets[d], sizes[d],
+                                          strides[d], loop, true);
     source->dims[d] = window;
     if (window.kind != SHARD_DIM_WHOLE)
       result->dims[reduced[d]] = dimLoop(b, loop);
@@ -563,8 +563,7 @@ static void describeInsertSlice(ShardRuleBuilder *b, MlirOperation op, ShardOpSh
   for (intptr_t d = 0; d < rank; ++d) {
     int64_t full = sizeOf(result->value, d);
     int32_t loop = shardRuleAddLoop(b, shape, sizes[d], false, false);
-    ShardDimExpr window =
-        windowDim(b, shape, full, offsets[d], sizes[d], strides[d], loop, false);
+    ShardDimExpr window = windowDim(b, shape, full, offsets[d], sizes[d], strides[d], loop, false);
     if (window.kind != SHARD_DIM_WHOLE && reduced[d] >= 0)
       source->dims[reduced[d]] = dimLoop(b, loop);
     else if (window.kind == SHARD_DIM_WHOLE && strides[d] == 1) // the owner writes

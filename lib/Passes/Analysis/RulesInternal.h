@@ -152,8 +152,5 @@ static inline int64_t rankOf(MlirValue value) {
 static inline int64_t sizeOf(MlirValue value, intptr_t dim) {
   return mlirShapedTypeGetDimSize(mlirValueGetType(value), dim);
 }
-static inline MlirOperation definingOp(MlirValue value) {
-  return mlirValueIsAOpResult(value) ? mlirOpResultGetOwner(value) : (MlirOperation){NULL};
-}
 
 #endif // SHARD_ANALYSIS_RULESINTERNAL_H

@@ -158,12 +158,8 @@ MlirOperation shardInsertSelection(const ShardInsert *at, const ShardSelection *
 // Reading one back
 //===----------------------------------------------------------------------===//
 
-static MlirOperation definition(MlirValue value) {
-  return mlirValueIsAOpResult(value) ? mlirOpResultGetOwner(value) : (MlirOperation){NULL};
-}
-
 static bool sameConstant(MlirValue a, MlirValue b) {
-  MlirOperation x = definition(a), y = definition(b);
+  MlirOperation x = shardValueDefiningOp(a), y = shardValueDefiningOp(b);
   return shardOpIs(x, "arith.constant") && shardOpIs(y, "arith.constant") &&
          mlirAttributeEqual(shardOpGetAttribute(x, "value"), shardOpGetAttribute(y, "value"));
 }
@@ -181,7 +177,7 @@ typedef struct Twins {
 static bool sameValue(Twins *twins, MlirValue p, MlirValue q) {
   if (shardPointerMapGetOr(twins->known, p.ptr, 0) == (int64_t)(intptr_t)q.ptr)
     return true;
-  MlirOperation x = definition(p), y = definition(q);
+  MlirOperation x = shardValueDefiningOp(p), y = shardValueDefiningOp(q);
   if (mlirOperationIsNull(x) || mlirOperationIsNull(y)) {
     if (!mlirValueIsABlockArgument(p) || !mlirValueIsABlockArgument(q) ||
         !mlirBlockEqual(mlirBlockArgumentGetOwner(p), twins->a) ||

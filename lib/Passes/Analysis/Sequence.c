@@ -90,7 +90,7 @@ static bool readScan(const Reader *r, ShardSequence *out) {
   MlirValue state = accumulator(r, out->running);
   MlirValue next = mlirOperationGetOperand(r->yield, out->running);
   MlirValue taken = mlirOperationGetOperand(r->yield, out->following);
-  out->combine = definingOp(next);
+  out->combine = shardValueDefiningOp(next);
   out->combiner = shardCombinerOfOp(out->combine);
   if (out->combiner == SHARD_COMBINER_NONE ||
       !mlirBlockEqual(mlirOperationGetBlock(out->combine), r->body) ||
@@ -225,7 +225,7 @@ static double evaluate(Evaluation *e, MlirValue value, int depth) {
     if (mlirValueEqual(value, accumulator(r, k)))
       return e->state->values[k];
   }
-  MlirOperation op = definingOp(value);
+  MlirOperation op = shardValueDefiningOp(value);
   int64_t bit; // a condition; another constant has no place in an order
   if (shardOpIs(op, "arith.constant") && isBit(value) &&
       shardAttrGetI64(shardOpGetAttribute(op, "value"), &bit))
@@ -388,7 +388,7 @@ static bool findOffered(const Reader *r, intptr_t result, MlirValue *out) {
   static const char *const choosers[] = {"arith.select",  "arith.maximumf", "arith.minimumf",
                                          "arith.maxnumf", "arith.minnumf",  "arith.maxsi",
                                          "arith.minsi",   "arith.maxui",    "arith.minui"};
-  MlirOperation op = definingOp(mlirOperationGetOperand(r->yield, result));
+  MlirOperation op = shardValueDefiningOp(mlirOperationGetOperand(r->yield, result));
   bool known = false;
   for (size_t i = 0; i < sizeof(choosers) / sizeof(choosers[0]); ++i)
     known |= shardOpIs(op, choosers[i]);
@@ -403,19 +403,19 @@ static bool findOffered(const Reader *r, intptr_t result, MlirValue *out) {
 
 /// Whether a value is the index of the loop, through casts.
 static bool isLoopIndex(MlirValue value, int32_t loop) {
-  MlirOperation op = definingOp(value);
+  MlirOperation op = shardValueDefiningOp(value);
   while (shardOpIs(op, "arith.index_cast") || shardOpIs(op, "arith.index_castui") ||
          shardOpIs(op, "arith.extsi") || shardOpIs(op, "arith.trunci"))
-    op = definingOp(mlirOperationGetOperand(op, 0));
+    op = shardValueDefiningOp(mlirOperationGetOperand(op, 0));
   int64_t dim;
   return shardOpIs(op, "linalg.index") && shardAttrGetI64(shardOpGetAttribute(op, "dim"), &dim) &&
          dim == loop;
 }
 
 MlirAttribute shardSequenceFill(MlirValue tensor) {
-  MlirOperation op = definingOp(tensor);
+  MlirOperation op = shardValueDefiningOp(tensor);
   if (shardOpIs(op, "linalg.fill") || shardOpIs(op, "tensor.splat"))
-    op = definingOp(mlirOperationGetOperand(op, 0));
+    op = shardValueDefiningOp(mlirOperationGetOperand(op, 0));
   MlirAttribute number =
       shardOpIs(op, "arith.constant") ? shardOpGetAttribute(op, "value") : mlirAttributeGetNull();
   if (mlirAttributeIsNull(number) || !mlirAttributeIsADenseElements(number))

@@ -287,8 +287,7 @@ static MlirValue cloneInto(const Choice *choice, const ShardInsert *at, ShardPoi
   int64_t known;
   if (shardPointerMapGet(map, value.ptr, &known))
     return shardValueMapGet(map, value);
-  MlirOperation op =
-      mlirValueIsAOpResult(value) ? mlirOpResultGetOwner(value) : (MlirOperation){NULL};
+  MlirOperation op = shardValueDefiningOp(value);
   if (mlirOperationIsNull(op) || !mlirBlockEqual(mlirOperationGetBlock(op), choice->body))
     return value;
   // Its operands first: what they become is in the map once it is cloned.

@@ -135,7 +135,8 @@ MlirValue shardReshard(ShardBuild *build, int32_t value, MlirValue source,
 /// The value with a combiner's identity in place of `source` except on coordinate 0 of `axes`.
 MlirValue shardBuildEnterOnce(ShardBuild *build, ShardPlace place, MlirValue source,
                               ShardAxisList axes, ShardCombiner combiner);
-/// "linalg.matmul", "argument 3 'name'" or "@layer": what makes a value, reshapes left out.
+/// Causes.c: "linalg.matmul", "argument 3 'name'" or "@layer": what makes a value, reshapes left
+/// out.
 const char *shardSpmdProducerText(const ShardSpmd *spmd, int32_t value);
 
 //===- Origins (Origins.c) ------------------------------------------------===//
