@@ -4,6 +4,8 @@
 
 #include "Model.h"
 
+#include "mlir-c/BuiltinTypes.h"
+
 #include <string.h>
 
 static int64_t opCost(const ShardRules *rules, const int64_t *functionCosts,
@@ -26,6 +28,75 @@ static int64_t opCost(const ShardRules *rules, const int64_t *functionCosts,
   return cost;
 }
 
+/// Ops of the entry whose numbers (a tensor.extract's) an op reads, directly or through others, in
+/// its regions as well.
+typedef struct NumberReads {
+  ShardArena *arena;
+  const ShardPointerMap *numbers; // MlirOperation.ptr -> op index
+  ShardPointerMap *seen;
+  int32_t *ops; // [n]
+  int32_t n;
+  size_t capacity;
+} NumberReads;
+
+static MlirLogicalResult addNumbers(void *user, MlirOperation op) {
+  NumberReads *reads = user;
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); ++i) {
+    MlirValue value = mlirOperationGetOperand(op, i);
+    MlirOperation maker = shardValueDefiningOp(value);
+    if (!maker.ptr || mlirTypeIsARankedTensor(mlirValueGetType(value)) ||
+        shardPointerMapGetOr(reads->seen, maker.ptr, 0))
+      continue;
+    shardPointerMapSet(reads->seen, maker.ptr, 1);
+    int64_t index = shardPointerMapGetOr(reads->numbers, maker.ptr, -1);
+    if (index < 0) {
+      addNumbers(reads, maker);
+      continue;
+    }
+    reads->ops = shardArenaGrow(reads->arena, reads->ops, (size_t)reads->n, &reads->capacity,
+                                (size_t)reads->n + 1, sizeof(int32_t));
+    reads->ops[reads->n++] = (int32_t)index;
+  }
+  return mlirLogicalResultSuccess();
+}
+
+static bool givesNumbers(const ShardOpRule *rule) {
+  return rule->nResults == 0 && rule->form != SHARD_OP_RETURN && rule->form != SHARD_OP_CALL;
+}
+
+/// Definitions in the entry that an op reads: those of its tensors, and ops that give it numbers.
+typedef struct Definitions {
+  int32_t *ops; // [n]
+  int32_t n;
+} Definitions;
+
+static Definitions *findDefinitions(const ShardRules *rules, const ShardFunctionInfo *info,
+                                    ShardArena *arena) {
+  Definitions *list = SHARD_ARENA_ARRAY(arena, Definitions, info->nOps);
+  ShardPointerMap *numbers = shardPointerMapCreate(arena, 16);
+  bool any = false;
+  for (int32_t o = 0; o < info->nOps; ++o) {
+    const ShardOpRule *rule = &info->ops[o];
+    NumberReads reads = {.arena = arena, .numbers = numbers};
+    if (any) {
+      reads.seen = shardPointerMapCreate(arena, 16);
+      shardWalk(rule->op, NULL, addNumbers, &reads);
+    }
+    Definitions *d = &list[o];
+    d->ops = SHARD_ARENA_ARRAY(arena, int32_t, rule->nOperands + reads.n + 1);
+    for (int32_t p = 0; p < rule->nOperands; ++p)
+      if (rules->values[rule->operands[p].value].definition >= 0)
+        d->ops[d->n++] = rules->values[rule->operands[p].value].definition;
+    for (int32_t k = 0; k < reads.n; ++k)
+      d->ops[d->n++] = reads.ops[k];
+    if (givesNumbers(rule)) {
+      shardPointerMapSet(numbers, rule->op.ptr, o);
+      any = true;
+    }
+  }
+  return list;
+}
+
 ShardUnits *shardModelFindUnits(const ShardModel *model, ShardArena *arena) {
   const ShardRules *rules = model->rules;
   const ShardFunctionInfo *info = &rules->functions[model->entry];
@@ -43,34 +114,29 @@ ShardUnits *shardModelFindUnits(const ShardModel *model, ShardArena *arena) {
   bool *usesWeight =
       SHARD_ARENA_ARRAY(arena, bool, n); // depends on a weight by more than a constant
   bool *feedsLayer = SHARD_ARENA_ARRAY(arena, bool, n);
+  const Definitions *definitions = findDefinitions(rules, info, arena);
   int32_t nLayers = 0;
   for (int32_t o = 0; o < n; ++o) {
     const ShardOpRule *rule = &info->ops[o];
     units->unitOf[o] = -1;
-    for (int32_t p = 0; p < rule->nOperands; ++p) {
-      const ShardValueInfo *value = &rules->values[rule->operands[p].value];
-      if (value->definition >= 0) {
-        if (after[value->definition] > after[o])
-          after[o] = after[value->definition];
-        usesInput[o] |= usesInput[value->definition];
-        usesWeight[o] |= usesWeight[value->definition];
-      } else if (!model->weight[rule->operands[p].value]) {
-        usesInput[o] = true;
-      } else {
-        usesWeight[o] = true;
-      }
+    for (int32_t k = 0; k < definitions[o].n; ++k) {
+      int32_t definition = definitions[o].ops[k];
+      if (after[definition] > after[o])
+        after[o] = after[definition];
+      usesInput[o] |= usesInput[definition];
+      usesWeight[o] |= usesWeight[definition];
     }
+    for (int32_t p = 0; p < rule->nOperands; ++p)
+      if (rules->values[rule->operands[p].value].definition < 0)
+        *(model->weight[rule->operands[p].value] ? &usesWeight[o] : &usesInput[o]) = true;
     if (rule->form == SHARD_OP_CALL)
       after[o] = ++nLayers;
   }
   for (int32_t o = n - 1; o >= 0; --o) {
     const ShardOpRule *rule = &info->ops[o];
     if (rule->form == SHARD_OP_CALL || feedsLayer[o])
-      for (int32_t p = 0; p < rule->nOperands; ++p) {
-        int32_t definition = rules->values[rule->operands[p].value].definition;
-        if (definition >= 0)
-          feedsLayer[definition] = true;
-      }
+      for (int32_t k = 0; k < definitions[o].n; ++k)
+        feedsLayer[definitions[o].ops[k]] = true;
   }
   // Prologue: work on weights and inputs together that a layer needs. Layers. Epilogue: the rest.
   bool prologue = false, epilogue = false;
@@ -89,7 +155,7 @@ ShardUnits *shardModelFindUnits(const ShardModel *model, ShardArena *arena) {
   units->costs = SHARD_ARENA_ARRAY(arena, int64_t, units->nUnits);
   for (int32_t o = 0; o < n; ++o) {
     const ShardOpRule *rule = &info->ops[o];
-    if (rule->form == SHARD_OP_RETURN)
+    if (rule->form == SHARD_OP_RETURN || givesNumbers(rule)) // made again in every stage
       continue;
     int32_t unit = -1;
     if (nLayers == 0)

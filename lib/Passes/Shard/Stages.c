@@ -59,17 +59,30 @@ static int32_t makerOf(const ShardEntry *entry, MlirValue value) {
   return (int32_t)shardPointerMapGetOr(entry->makers, value.ptr, -1);
 }
 
+// Whether an op gives numbers only, which are not sent: each stage that uses them makes them again
+// from the tensors that they come from.
+static bool givesNumbers(MlirOperation op) {
+  intptr_t n = mlirOperationGetNumResults(op);
+  bool numbers = n > 0 && mlirOperationGetNumRegions(op) == 0 && !shardOpIs(op, "func.call");
+  for (intptr_t r = 0; r < n; ++r)
+    numbers &= !mlirTypeIsARankedTensor(mlirValueGetType(mlirOperationGetResult(op, r)));
+  return numbers;
+}
+
 // The stage of an op: as annotated; else that of the latest one it reads; -1 if it reads none.
 static MlirLogicalResult readStages(ShardEntry *entry) {
+  int32_t *reads = SHARD_ARENA_ARRAY(entry->spmd->arena, int32_t, entry->nOps); // latest stage
   for (intptr_t i = 0; i < entry->nOps; ++i) {
     int64_t stage = -1;
     for (int32_t k = 0; k < entry->nInputs[i]; ++k) {
-      int32_t other = entry->stages[entry->inputs[i][k]];
+      int32_t input = entry->inputs[i][k];
+      int32_t other = entry->stages[input] < 0 ? reads[input] : entry->stages[input];
       stage = other > stage ? other : stage;
     }
-    int32_t latest = (int32_t)stage;
+    int32_t latest = reads[i] = (int32_t)stage;
     MlirAttribute mark = shardOpGetAttribute(entry->ops[i], "spmd.stage");
-    bool free = entry->rules[i] && entry->rules[i]->cheap && latest < 0;
+    bool free =
+        givesNumbers(entry->ops[i]) || (entry->rules[i] && entry->rules[i]->cheap && latest < 0);
     if (!free && !mlirAttributeIsNull(mark) &&
         (!shardAttrGetI64(mark, &stage) || stage < 0 || stage >= entry->nStages))
       return shardEmitError(entry->ops[i], "'spmd.stage' is not between 0 and %d",

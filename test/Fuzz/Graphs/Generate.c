@@ -216,13 +216,17 @@ static bool makeIf(Program *p, int x, double bound) {
 
 /// A loop of a few steps that carries a tensor; each step clamps it, so that it does not grow.
 static bool makeLoop(Program *p) {
-  int x = valuePick(p, 1, 4), kind = draw(p->draws, 3); // for, while, if
+  int x = valuePick(p, 1, 4), kind = draw(p->draws, 4); // for, while, if, rows
   if (x < 0)
     return false;
   Type type = at(p, x)->type;
   double bound = p->cap / 4 < 64 ? p->cap / 4 : 64;
   x = valueBound(p, x, bound);
   p->hasLoop = true;
+  if (kind == 3) {
+    makeRowLoop(p, x);
+    return true;
+  }
   if (kind == 2)
     return makeIf(p, x, bound);
   bool fuzzy = at(p, x)->fuzzy;

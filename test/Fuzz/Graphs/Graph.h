@@ -170,6 +170,11 @@ bool makeContraction(Program *p, const char *row);
 bool makeWindow(Program *p, const char *row);
 bool makeDivUnsigned(Program *p, const char *row);
 bool makeScalar(Program *p, const char *row);
+/// Sequences.c: forms of the row linalg.generic; and a loop over rows of `value`.
+bool makeRunningSum(Program *p);
+bool makeTurned(Program *p);
+bool makeTruth(Program *p);
+void makeRowLoop(Program *p, int value);
 bool isContraction(const char *row);
 
 #endif // SHARD_FUZZ_GRAPH_H
