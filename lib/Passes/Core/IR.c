@@ -175,6 +175,12 @@ void shardFuncSetResultAttribute(MlirOperation func, intptr_t index, const char 
   setListAttribute(func, true, index, name, attribute);
 }
 
+bool shardFuncArgumentIs(MlirOperation func, intptr_t index, const char *role) {
+  MlirAttribute attribute = shardFuncGetArgumentAttribute(func, index, "spmd.role");
+  return !mlirAttributeIsNull(attribute) && mlirAttributeIsAString(attribute) &&
+         shardStringIs(mlirStringAttrGetValue(attribute), role);
+}
+
 MlirBlock shardFuncGetBody(MlirOperation func) {
   MlirBlock none = {NULL};
   if (mlirOperationGetNumRegions(func) < 1)

@@ -65,6 +65,8 @@ static inline MlirOperation shardValueDefiningOp(MlirValue value) {
 static inline bool shardValueIsUnused(MlirValue value) {
   return mlirOpOperandIsNull(mlirValueGetFirstUse(value));
 }
+/// Whether `spmd.role` of an argument is `role`.
+bool shardFuncArgumentIs(MlirOperation func, intptr_t index, const char *role);
 MlirBlock shardFuncGetBody(MlirOperation func); // null for a declaration
 MlirOperation shardModuleLookup(MlirOperation module, MlirStringRef symbol); // linear; null if none
 bool shardFuncIsPublic(MlirOperation func);

@@ -61,6 +61,14 @@ static const char *shapeText(ShardArena *arena, intptr_t rank, const int64_t *sh
   return rank ? text : "scalar";
 }
 
+/// Whether a dimension of an argument is stored at a bound: args.json then has the extent of its
+/// run.
+static bool isOpen(const ShardImport *import, intptr_t argument, intptr_t d) {
+  const ShardBounded *bounded = import->bounded;
+  return bounded && bounded->arguments[argument] &&
+         !shardExtentIsNumber(bounded, &bounded->arguments[argument][d]);
+}
+
 static MlirLogicalResult checkEntry(const ShardImport *import, const ShardArgsJson *args,
                                     const ShardArgsEntry *entry, intptr_t argument, MlirType type) {
   MlirLocation location =
@@ -72,7 +80,8 @@ static MlirLogicalResult checkEntry(const ShardImport *import, const ShardArgsJs
     shape[d] = mlirShapedTypeGetDimSize(type, d);
   bool same = !entry->hasShape || entry->rank == rank;
   for (intptr_t d = 0; d < rank && same && entry->hasShape; ++d)
-    same = entry->shape[d] == shape[d];
+    same =
+        entry->shape[d] == shape[d] || (isOpen(import, argument, d) && entry->shape[d] < shape[d]);
   if (!same)
     return shardEmitErrorAt(location, "'%s' has shape %s; argument %td of the function has %s",
                             entry->name, shapeText(import->arena, entry->rank, entry->shape),

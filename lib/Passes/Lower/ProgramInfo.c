@@ -423,11 +423,9 @@ static int compareSites(const void *a, const void *b) {
 
 /// Which extent an argument is; -1: none.
 static intptr_t extentOf(MlirOperation func, intptr_t argument, const ShardDynamicInfo *dynamic) {
-  MlirAttribute role = shardFuncGetArgumentAttribute(func, argument, "spmd.role");
   MlirAttribute index = shardFuncGetArgumentAttribute(func, argument, "spmd.arg");
   int64_t number;
-  if (mlirAttributeIsNull(role) || !mlirAttributeIsAString(role) ||
-      !shardStringIs(mlirStringAttrGetValue(role), "extent") || mlirAttributeIsNull(index) ||
+  if (!shardFuncArgumentIs(func, argument, "extent") || mlirAttributeIsNull(index) ||
       !mlirAttributeIsAInteger(index) || !shardAttrGetI64(index, &number))
     return -1;
   MlirType type = mlirValueGetType(mlirBlockGetArgument(shardFuncGetBody(func), argument));

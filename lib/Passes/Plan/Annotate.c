@@ -298,6 +298,8 @@ static MlirLogicalResult annotateArgument(Annotator *a, intptr_t argument, const
 
 static MlirLogicalResult annotateArguments(Annotator *a, json_t *args) {
   intptr_t n = mlirBlockGetNumArguments(shardFuncGetBody(a->entry));
+  while (n > 0 && shardFuncArgumentIs(a->entry, n - 1, "extent"))
+    --n; // numbers of a run, which every rank has
   const char *key;
   json_t *entry;
   a->args = args;
@@ -555,7 +557,7 @@ MlirLogicalResult shardAnnotationsWrite(MlirOperation module, MlirStringCallback
       MlirAttribute sharding = shardFuncGetArgumentAttribute(op, i, "spmd.sharding");
       int64_t index = i;
       shardAttrGetI64(shardFuncGetArgumentAttribute(op, i, "spmd.arg"), &index);
-      if (!sharding.ptr)
+      if (!sharding.ptr || shardFuncArgumentIs(op, i, "extent"))
         continue;
       any = true;
       char key[24];
