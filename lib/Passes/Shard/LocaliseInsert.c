@@ -86,6 +86,16 @@ static bool hasSharedAtom(const Insertion *in, const ShardPort *port, intptr_t d
   return false;
 }
 
+/// Whether a block of atoms lies in the tile, cut as the source is, or another atom is in one.
+static bool isInTile(const Insertion *in, const ShardPort *port, int32_t head, int span) {
+  const ShardRules *rules = in->l->build->spmd->rules;
+  const ShardPort *source = &in->l->plan->rule->operands[0];
+  bool inTile = true;
+  for (int32_t i = head; i <= head + (span == SHARD_SPAN_INSIDE ? 0 : span); ++i)
+    inTile &= sharesFactor(source, rules->values[source->value].nAtoms, port->factors[i]);
+  return inTile;
+}
+
 static TileCut findTileCut(const Insertion *in, const ShardPort *port,
                            const ShardSharding *sharding, intptr_t d, int64_t size) {
   const ShardSpmd *spmd = in->l->build->spmd;
@@ -96,7 +106,8 @@ static TileCut findTileCut(const Insertion *in, const ShardPort *port,
   for (int32_t i = 0; i < info->nAtoms; ++i) {
     if (info->atoms[i].dim != d)
       continue;
-    if (sharding->atoms[i].span && hasSharedAtom(in, port, d))
+    if (sharding->atoms[i].span && hasSharedAtom(in, port, d) &&
+        !isInTile(in, port, i, sharding->atoms[i].span))
       return TILE_OTHERWISE;
     bool shared = sharesFactor(source, spmd->rules->values[source->value].nAtoms, port->factors[i]);
     if (shared)
