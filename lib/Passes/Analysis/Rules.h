@@ -1,6 +1,6 @@
 //===- Rules.h - Dimension rules: the one table -------------------*- C -*-===//
 // For every op: its factors (loop dimensions, cut to atoms), where each lies in every operand and
-// result, and what is linear in what. Every pass asks here; a new op is one row in Rules.c's table.
+// result, and what is linear in what. Every pass asks here; a new op is one row in the table (OpTable.c).
 // Atoms are found over the whole module first: a dimension that any reshape splits is split
 // everywhere the rules tie it to (RULES section 3, "atoms").
 //===----------------------------------------------------------------------===//

@@ -96,6 +96,16 @@ void shardNodeTie(ShardRuleBuilder *b, int32_t x, int32_t y);
 /// Splits the atom of a dimension in which its first `major` parts end, where there is no such end.
 void shardNodeCut(ShardRuleBuilder *b, int32_t id, int64_t major);
 
+/// Factors.c, once all dimensions are tied. The class of a leaf node:
+int32_t shardRuleClassOf(ShardRuleBuilder *b, int32_t leaf);
+/// Makes the op's factors from its loops and the atoms of its ports.
+void shardRuleBindOp(ShardRuleBuilder *b, const ShardOpShape *shape, ShardOpRule *rule);
+/// Then what its body says of them: combiners and linearity; what is read in turned order; steps in
+/// order (running sums, choices).
+void shardRuleAnalyseOp(ShardRuleBuilder *b, const ShardOpShape *shape, ShardOpRule *rule);
+void shardRuleAnalyseRolls(ShardRuleBuilder *b, ShardOpRule *rule);
+void shardRuleAnalyseSequence(ShardRuleBuilder *b, ShardOpRule *rule);
+
 /// Windows.c: dimensions that a slice, pad or concat cuts become WINDOW factors where no op cuts
 /// them in pieces.
 void shardRuleAnalyseWindows(ShardRuleBuilder *b, ShardOpRule *rule);
