@@ -79,7 +79,8 @@ static int writeFile(const char *folder, const char *name, int nTexts, const Tex
   FILE *file = fopen(path, "w");
   bool good = file != NULL;
   for (int i = 0; i < nTexts && good; ++i)
-    good = fwrite(texts[i].data, 1, texts[i].length, file) == texts[i].length;
+    good = !texts[i].length || // nothing of it: no data either
+           fwrite(texts[i].data, 1, texts[i].length, file) == texts[i].length;
   if (file && fclose(file) != 0)
     good = false;
   return good ? 0 : fail("cannot write '%s'", path);
