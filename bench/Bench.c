@@ -1,8 +1,7 @@
-//===- Bench.c - What the benchmarks of emitted programs share ----*- C -*-===//
+//===- Bench.c - What the benchmarks share ------------------------*- C -*-===//
 #define _GNU_SOURCE
 #include "Bench.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,34 +20,38 @@ double benchNow(clockid_t clock) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-void *benchAllocate(size_t bytes) {
-  size_t rounded = (bytes + 127) / 64 * 64;
-  void *memory = aligned_alloc(64, rounded);
-  if (!memory)
-    benchFail("out of memory");
-  return memset(memory, 0, rounded);
+void benchPairsAdd(BenchPairs *pairs, double ours, double peers) {
+  if (pairs->n == BENCH_MAX_PAIRS)
+    benchFail("too many rounds");
+  pairs->ours[pairs->n] = ours;
+  pairs->peers[pairs->n++] = peers;
 }
 
-float *benchMatrix(size_t count) {
-  static uint64_t seed = 1;
-  float *values = benchAllocate(count * sizeof(float));
-  for (size_t i = 0; i < count; ++i) {
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    values[i] = (float)(seed >> 40) / (float)(1 << 24) - 0.5f;
-  }
-  return values;
+static int compareDoubles(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
 }
 
-const ShardProgram *benchLoad(const char *path) {
-  void *library = dlopen(path, RTLD_NOW);
-  if (!library)
-    benchFail(dlerror());
-  ShardProgramGetter getter;
-  void *symbol = dlsym(library, "shardProgram");
-  if (!symbol)
-    benchFail("not a program");
-  memcpy(&getter, &symbol, sizeof(getter));
-  if (getter()->nStages != 1)
-    benchFail("expected a program of one stage");
-  return getter();
+double benchMedian(const double *values, int n) {
+  double sorted[BENCH_MAX_PAIRS];
+  if (n < 1 || n > BENCH_MAX_PAIRS)
+    benchFail("no rounds, or too many");
+  memcpy(sorted, values, (size_t)n * sizeof(*sorted));
+  qsort(sorted, (size_t)n, sizeof(*sorted), compareDoubles);
+  return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+}
+
+double benchPairsRatio(const BenchPairs *pairs) {
+  double ratios[BENCH_MAX_PAIRS];
+  for (int i = 0; i < pairs->n; ++i)
+    ratios[i] = pairs->ours[i] / pairs->peers[i];
+  return benchMedian(ratios, pairs->n);
+}
+
+bool benchPairsHold(const BenchPairs *pairs, const char *ours, const char *peer, double bar) {
+  double ratio = benchPairsRatio(pairs);
+  printf("%s %.3f ms, %s %.3f ms, ratio %.2f (bar %.2f)\n", ours,
+         1e3 * benchMedian(pairs->ours, pairs->n), peer, 1e3 * benchMedian(pairs->peers, pairs->n),
+         ratio, bar);
+  return ratio <= bar;
 }

@@ -1,50 +1,38 @@
 //===- depth.c - Planning time against depth ----------------------*- C -*-===//
 // bench-depth SHALLOW.mlir DEEP.mlir ROUNDS
 // Brings both models to outlined layers, then times the search of the planner alone (the weights'
-// layout for tp2, then the shardings of every value along tp), the minimum of ROUNDS, the two
-// alternating. Bar: DEEP at most 1.2 x SHALLOW. Reading and writing the module, which is linear in
-// its text, is not part of it.
+// layout for tp2, then the shardings of every value along tp), the two alternating. Bar: DEEP at
+// most 1.2 x SHALLOW, the median of ROUNDS pairs. Reading and writing the module, which is linear
+// in its text, is not part of it.
 //===----------------------------------------------------------------------===//
 #define _GNU_SOURCE
+#include "Bench.h"
+
 #include "shard/Passes.h"
 #include "shard/Pipelines.h"
 
 #include "Plan/Model.h"
 #include "Plan/Solve.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 static const double bar = 1.2;
-
-static void fail(const char *text) {
-  fprintf(stderr, "bench-depth: error: %s\n", text);
-  exit(1);
-}
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static ShardModel *load(MlirContext context, const char *path, ShardArena *arena) {
   MlirModule module = shardModuleParseFile(context, path);
   if (mlirModuleIsNull(module))
-    fail("no model");
+    benchFail("no model");
   ShardPipelineOptions options = shardPipelineOptionsGetDefault();
   options.degrees = "tp2";
   options.stopAfter = "shard-outline-layers";
   MlirOperation op = mlirModuleGetOperation(module);
   if (mlirLogicalResultIsFailure(shardPipelineRun(op, &options)))
-    fail("the model is refused");
+    benchFail("the model is refused");
   shardUnshareCheapOps(op, arena);
   ShardModel *model = shardModelCreate(op, arena);
   if (!model)
-    fail("no plan");
+    benchFail("no plan");
   return model;
 }
 
@@ -52,10 +40,10 @@ static ShardModel *load(MlirContext context, const char *path, ShardArena *arena
 static double search(const ShardModel *model) {
   ShardArena *arena = shardArenaCreate();
   const char *message;
-  double start = now();
+  double start = benchNow(CLOCK_THREAD_CPUTIME_ID);
   ShardTensorPlan *plan = shardPlanTensor(model, 2, arena, &message);
   if (!plan)
-    fail(message);
+    benchFail(message);
   const ShardRules *rules = model->rules;
   ShardState *seeds = SHARD_ARENA_ARRAY(arena, ShardState, model->nArguments + 1);
   for (int32_t a = 0; a < model->nArguments; ++a)
@@ -80,26 +68,28 @@ static double search(const ShardModel *model) {
                               .weight = model->weight,
                               .search = true};
   shardAxisSolve(&problem, arena);
-  double seconds = now() - start;
+  double seconds = benchNow(CLOCK_THREAD_CPUTIME_ID) - start;
   shardArenaDestroy(arena);
   return seconds;
 }
 
 int main(int argc, char **argv) {
+  benchStart("bench-depth");
   if (argc != 4)
-    fail("usage: bench-depth SHALLOW.mlir DEEP.mlir ROUNDS");
+    benchFail("usage: bench-depth SHALLOW.mlir DEEP.mlir ROUNDS");
   MlirContext context = mlirContextCreate();
   shardContextPrepare(context);
   ShardArena *arena = shardArenaCreate();
   ShardModel *models[2];
   for (int i = 0; i < 2; ++i)
     models[i] = load(context, argv[1 + i], arena);
-  double best[2] = {INFINITY, INFINITY};
-  for (int round = atoi(argv[3]); round > 0; --round)
-    for (int i = 0; i < 2; ++i)
-      best[i] = fmin(best[i], search(models[i]));
-  double ratio = best[1] / best[0];
-  printf("search %.2f ms for %d arguments, %.2f ms for %d, ratio %.2f (bar %.2f)\n", 1e3 * best[0],
-         models[0]->nArguments, 1e3 * best[1], models[1]->nArguments, ratio, bar);
-  return !(ratio <= bar);
+  static BenchPairs pairs;
+  for (int round = atoi(argv[3]); round > 0; --round) {
+    double shallow = search(models[0]), deep = search(models[1]);
+    benchPairsAdd(&pairs, deep, shallow);
+  }
+  char names[2][64];
+  for (int i = 0; i < 2; ++i)
+    snprintf(names[i], sizeof(names[i]), "search for %d arguments", models[i]->nArguments);
+  return !benchPairsHold(&pairs, names[1], names[0], bar);
 }

@@ -1,88 +1,70 @@
 //===- passes.c - Time of some passes against that of others ------*- C -*-===//
-// bench-passes BAR ROUNDS NAMES COMMAND... -- NAMES COMMAND...
-// Runs the two commands in turn, each with MLIR's timing report (a list) on its standard error, and
-// adds the wall times of the passes whose names are in its NAMES ("A+B"); the minimum of ROUNDS
-// counts. Prints both sums and the ratio of the first to the second. Exit 1: it is over BAR.
+// bench-passes BAR ROUNDS MODULE.mlir BEFORE OURS PEERS
+// Parses MODULE, brings a copy to where OURS begins by the pipeline BEFORE, then runs the pipeline
+// OURS on copies of that and the pipeline PEERS on copies of MODULE in turn, in this process on
+// this thread, in time of the thread. Pipelines are as --pass-pipeline takes them; the verifier is
+// off on both sides. Bar: the median of OURS / PEERS. Exit 1: it is over BAR.
 //===----------------------------------------------------------------------===//
 #define _GNU_SOURCE
+#include "Bench.h"
 
-#include <math.h>
+#include "shard/Passes.h"
+#include "shard/Pipelines.h"
+
+#include "mlir-c/Pass.h"
+#include "mlir-c/RegisterEverything.h"
+
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-static void fail(const char *text, const char *what) {
-  fprintf(stderr, "bench-passes: error: %s %s\n", text, what);
-  exit(1);
+static void printError(MlirStringRef text, void *userData) {
+  (void)userData;
+  fwrite(text.data, 1, text.length, stderr);
 }
 
-static FILE *start(char *const *command, pid_t *child) {
-  int ends[2];
-  if (pipe(ends) < 0)
-    fail("no pipe", "");
-  *child = fork();
-  if (*child == 0) {
-    dup2(ends[1], 2);
-    close(ends[0]);
-    close(ends[1]);
-    execv(command[0], command);
-    _exit(127);
-  }
-  close(ends[1]);
-  FILE *report = fdopen(ends[0], "r");
-  if (*child < 0 || !report)
-    fail("cannot start", command[0]);
-  return report;
+/// Runs a pipeline; returns its seconds.
+static double run(MlirOperation module, const char *pipeline) {
+  MlirPassManager manager = mlirPassManagerCreate(mlirOperationGetContext(module));
+  mlirPassManagerEnableVerifier(manager, false);
+  MlirLogicalResult parsed =
+      mlirParsePassPipeline(mlirPassManagerGetAsOpPassManager(manager),
+                            mlirStringRefCreateFromCString(pipeline), printError, NULL);
+  if (mlirLogicalResultIsFailure(parsed))
+    benchFail("a pipeline does not parse");
+  double start = benchNow(CLOCK_THREAD_CPUTIME_ID);
+  if (mlirLogicalResultIsFailure(mlirPassManagerRunOnOp(manager, module)))
+    benchFail("a pipeline failed");
+  double seconds = benchNow(CLOCK_THREAD_CPUTIME_ID) - start;
+  mlirPassManagerDestroy(manager);
+  return seconds;
 }
 
-/// Seconds of a line "    0.0058 (  5.7%)  NAME" when NAME is one of `names`; 0 otherwise. A name
-/// that stands there twice (once for each function) counts twice.
-static double secondsOfLine(const char *line, const char *names, int *nFound) {
-  const char *close = strstr(line, "%)");
-  if (!close)
-    return 0;
-  const char *name = close + 2 + strspn(close + 2, " '");
-  size_t length = strcspn(name, "'\n");
-  for (const char *at = names; *at; at += at[strcspn(at, "+")] ? strcspn(at, "+") + 1 : strlen(at))
-    if (strcspn(at, "+") == length && !strncmp(at, name, length)) {
-      ++*nFound;
-      return atof(line);
-    }
-  return 0;
-}
-
-static double run(const char *names, char *const *command) {
-  pid_t child;
-  FILE *report = start(command, &child);
-  char line[4096];
-  double sum = 0;
-  int nFound = 0, status;
-  while (fgets(line, sizeof(line), report))
-    sum += secondsOfLine(line, names, &nFound);
-  fclose(report);
-  if (waitpid(child, &status, 0) < 0 || status != 0)
-    fail("this command failed:", command[0]);
-  if (nFound == 0)
-    fail("no pass of these names in the report:", names);
-  return sum;
+static double runOnCopy(MlirOperation module, const char *pipeline) {
+  MlirOperation copy = mlirOperationClone(module);
+  double seconds = run(copy, pipeline);
+  mlirOperationDestroy(copy);
+  return seconds;
 }
 
 int main(int argc, char **argv) {
-  int second = 0;
-  for (int i = 3; i < argc && !second; ++i)
-    if (!strcmp(argv[i], "--"))
-      second = i + 1;
-  if (second < 6 || second + 1 >= argc)
-    fail("usage: bench-passes BAR ROUNDS NAMES COMMAND... -- NAMES", "COMMAND...");
-  argv[second - 1] = NULL;
-  double bar = atof(argv[1]), ours = INFINITY, theirs = INFINITY;
-  for (int round = atoi(argv[2]); round > 0; --round) {
-    ours = fmin(ours, run(argv[3], &argv[4]));
-    theirs = fmin(theirs, run(argv[second], &argv[second + 1]));
+  benchStart("bench-passes");
+  if (argc != 7)
+    benchFail("usage: bench-passes BAR ROUNDS MODULE.mlir BEFORE OURS PEERS");
+  MlirContext context = mlirContextCreate();
+  mlirContextEnableMultithreading(context, false);
+  shardContextPrepare(context);
+  shardPassesRegister();
+  mlirRegisterAllPasses();
+  MlirModule module = shardModuleParseFile(context, argv[3]);
+  if (mlirModuleIsNull(module))
+    benchFail("no module");
+  MlirOperation theirs = mlirModuleGetOperation(module), ours = mlirOperationClone(theirs);
+  run(ours, argv[4]);
+  static BenchPairs pairs;
+  for (int round = atoi(argv[2]); round >= 0; --round) {
+    double seconds = runOnCopy(ours, argv[5]), peers = runOnCopy(theirs, argv[6]);
+    if (round < atoi(argv[2])) // the first fills the context's tables for both
+      benchPairsAdd(&pairs, seconds, peers);
   }
-  printf("%s %.1f ms, %s %.1f ms, ratio %.2f (bar %.2f)\n", argv[3], 1e3 * ours, argv[second],
-         1e3 * theirs, ours / theirs, bar);
-  return !(ours / theirs <= bar);
+  return !benchPairsHold(&pairs, argv[5], argv[6], atof(argv[1]));
 }

@@ -388,7 +388,7 @@ static void describeLinalg(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *
     if (!isTensor(operand))
       continue;
     MlirAffineMap map = mlirAffineMapAttrGetValue(mlirArrayAttrGetElement(maps, i));
-    for (intptr_t d = 0; d < rankOf(operand); ++d) {
+    for (intptr_t d = 0, rank = rankOf(operand); d < rank; ++d) {
       MlirAffineExpr expr = mlirAffineMapGetResult(map, d);
       if (mlirAffineExprIsADim(expr))
         shape->loops[mlirAffineDimExprGetPosition(expr)].size = sizeOf(operand, d);
@@ -407,7 +407,7 @@ static void describeLinalg(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *
         shardRuleAddPort(b, shape, result, value, (int32_t)(result ? i - nOperands : i), op);
     port->init = !result && i >= nOperands - nInits;
     MlirAffineMap map = mlirAffineMapAttrGetValue(mlirArrayAttrGetElement(maps, mapIndex));
-    for (intptr_t d = 0; d < rankOf(value); ++d) {
+    for (intptr_t d = 0, rank = rankOf(value); d < rank; ++d) {
       MlirAffineExpr expr = mlirAffineMapGetResult(map, d);
       port->dims[d] = describeMapResult(b, shape, expr, sizeOf(value, d), mapsInAttribute);
       if (port->dims[d].kind == SHARD_DIM_WHOLE)

@@ -162,16 +162,25 @@ static bool agrees(ShardUpstream *upstream, MlirAttribute entry, MlirAttribute a
   return mlirAttributeEqual(parseAxes(upstream), axes);
 }
 
+static bool isAnnotation(MlirOperation op) {
+  return shardOpIs(op, "shard.shard") || shardOpIs(op, "shard.sharding");
+}
+
 MlirLogicalResult shardUpstreamErase(MlirOperation module, ShardArena *arena) {
-  ShardOpList shards = {.arena = arena}, shardings = shards;
-  shardOpListCollect(&shards, module, "shard.shard", NULL);
-  if (shards.nOps == 0)
+  ShardOpList annotations = {.arena = arena};
+  shardOpListCollect(&annotations, module, NULL, isAnnotation);
+  size_t nShards = 0;
+  for (size_t i = 0; i < annotations.nOps; ++i)
+    nShards += shardOpIs(annotations.ops[i], "shard.shard");
+  if (nShards == 0)
     return mlirLogicalResultSuccess();
   ShardMesh mesh;
   bool hasMesh = shardMeshRead(module, arena, &mesh);
   ShardUpstream *upstream = shardUpstreamCreate(&mesh, mlirOperationGetContext(module), arena);
-  for (size_t i = 0; i < shards.nOps; ++i) {
-    MlirOperation op = shards.ops[i];
+  for (size_t i = 0; i < annotations.nOps; ++i) {
+    MlirOperation op = annotations.ops[i];
+    if (!shardOpIs(op, "shard.shard"))
+      continue;
     MlirValue value = mlirOperationGetOperand(op, 0), sharding = mlirOperationGetOperand(op, 1);
     MlirAttribute axes = mlirValueIsAOpResult(sharding)
                              ? shardOpGetAttribute(mlirOpResultGetOwner(sharding), "split_axes")
@@ -180,10 +189,12 @@ MlirLogicalResult shardUpstreamErase(MlirOperation module, ShardArena *arena) {
       return shardEmitError(op, "'shard.shard' and 'spmd.sharding' disagree about this value");
     mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), value);
     mlirOperationDestroy(op);
+    annotations.ops[i] = (MlirOperation){NULL};
   }
-  shardOpListCollect(&shardings, module, "shard.sharding", NULL);
-  for (size_t i = 0; i < shardings.nOps; ++i)
-    if (mlirOpOperandIsNull(mlirValueGetFirstUse(mlirOperationGetResult(shardings.ops[i], 0))))
-      mlirOperationDestroy(shardings.ops[i]);
+  for (size_t i = 0; i < annotations.nOps; ++i) {
+    MlirOperation op = annotations.ops[i]; // shard.sharding
+    if (op.ptr && mlirOpOperandIsNull(mlirValueGetFirstUse(mlirOperationGetResult(op, 0))))
+      mlirOperationDestroy(op);
+  }
   return mlirLogicalResultSuccess();
 }

@@ -350,11 +350,15 @@ const char *shardLocationText(MlirLocation location, ShardArena *arena) {
 // Pointer map: open addressing, linear probing; keys are never null
 //===----------------------------------------------------------------------===//
 
+typedef struct Slot {
+  const void *key;
+  int64_t value;
+} Slot;
+
 struct ShardPointerMap {
   ShardArena *arena;
   size_t count, capacity; // capacity is a power of two
-  const void **keys;
-  int64_t *values;
+  Slot *slots;
 };
 
 static size_t hashPointer(const void *key) {
@@ -366,17 +370,16 @@ static size_t hashPointer(const void *key) {
   return (size_t)(x ^ (x >> 33));
 }
 
-static size_t findSlot(const ShardPointerMap *map, const void *key) {
+static Slot *findSlot(const ShardPointerMap *map, const void *key) {
   size_t slot = hashPointer(key) & (map->capacity - 1);
-  while (map->keys[slot] && map->keys[slot] != key)
+  while (map->slots[slot].key && map->slots[slot].key != key)
     slot = (slot + 1) & (map->capacity - 1);
-  return slot;
+  return &map->slots[slot];
 }
 
 static void allocateSlots(ShardPointerMap *map, size_t capacity) {
   map->capacity = capacity;
-  map->keys = SHARD_ARENA_ARRAY(map->arena, const void *, capacity);
-  map->values = SHARD_ARENA_ARRAY(map->arena, int64_t, capacity);
+  map->slots = SHARD_ARENA_ARRAY(map->arena, Slot, capacity);
 }
 
 ShardPointerMap *shardPointerMapCreate(ShardArena *arena, size_t expectedCount) {
@@ -395,25 +398,21 @@ void shardPointerMapSet(ShardPointerMap *map, const void *key, int64_t value) {
     ShardPointerMap old = *map;
     allocateSlots(map, old.capacity * 2);
     for (size_t i = 0; i < old.capacity; ++i)
-      if (old.keys[i]) {
-        size_t slot = findSlot(map, old.keys[i]);
-        map->keys[slot] = old.keys[i];
-        map->values[slot] = old.values[i];
-      }
+      if (old.slots[i].key)
+        *findSlot(map, old.slots[i].key) = old.slots[i];
   }
-  size_t slot = findSlot(map, key);
-  map->count += !map->keys[slot];
-  map->keys[slot] = key;
-  map->values[slot] = value;
+  Slot *slot = findSlot(map, key);
+  map->count += !slot->key;
+  *slot = (Slot){key, value};
 }
 
 bool shardPointerMapGet(const ShardPointerMap *map, const void *key, int64_t *outValue) {
   if (!key)
     return false;
-  size_t slot = findSlot(map, key);
-  if (!map->keys[slot])
+  const Slot *slot = findSlot(map, key);
+  if (!slot->key)
     return false;
-  *outValue = map->values[slot];
+  *outValue = slot->value;
   return true;
 }
 
