@@ -14,6 +14,8 @@
 // RUN: shard-run %s --function=control --auto-shard=dp2 --dim=0:0=..8 --sizes=0:0=8,3,1,5 --check --quiet
 // RUN: shard-run %s --function=control --auto-shard=pp2 --dim=0:0=..8 --sizes=0:0=8,3,1,5 --check --quiet
 // RUN: shard-run %s --function=traps --auto-shard=dp3 --dim=0:0=..8 --sizes=0:0=8,3,1,5 --check --quiet
+// RUN: shard-run %s --function=clamped --auto-shard=dp2 --dim=0:0=2..8 --sizes=0:0=8,6,3,2 --check --quiet
+// RUN: shard-run %s --function=backwards --auto-shard=dp3 --dim=0:0=..8 --sizes=0:0=8,6,3,1 --check --quiet
 #id1 = affine_map<(i) -> (i)>
 #id2 = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (i)>
@@ -256,4 +258,58 @@ func.func @traps(%ids: tensor<?xi64> {spmd.role = "input"}, %table: tensor<10x4x
     linalg.yield %q : i64
   } -> tensor<?xi64>
   return %0, %1 : tensor<?x4xf32>, tensor<?xi64>
+}
+// A slice as torch-mlir spells it: bounds made positive and kept inside, which extents decide.
+func.func @clamped(%x: tensor<?x4xf32> {spmd.role = "input", spmd.dims = ["batch", ""]}) -> (tensor<?x4xf32>, tensor<?x4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %cm2 = arith.constant -2 : index
+  %d = tensor.dim %x, %c0 : tensor<?x4xf32>
+  %neg = arith.cmpi slt, %cm2, %c0 : index
+  %sum = arith.addi %d, %cm2 : index
+  %b = arith.select %neg, %sum, %cm2 : index
+  %low = arith.cmpi slt, %b, %c0 : index
+  %b0 = arith.select %low, %c0, %b : index
+  %high = arith.cmpi sgt, %b0, %d : index
+  %b1 = arith.select %high, %d, %b0 : index
+  %n = arith.subi %d, %b1 : index
+  %n0 = arith.maxsi %n, %c0 : index
+  %y = tensor.extract_slice %x[%b1, 0] [%n0, 4] [1, 1] : tensor<?x4xf32> to tensor<?x4xf32>
+  %g = tensor.generate %d {
+  ^bb0(%i: index, %j: index):
+    %r = arith.subi %d, %i : index
+    %r64 = arith.index_cast %r : index to i64
+    %f = arith.sitofp %r64 : i64 to f32
+    tensor.yield %f : f32
+  } : tensor<?x4xf32>
+  return %y, %g : tensor<?x4xf32>, tensor<?x4xf32>
+}
+// Rows read from the end by numbers of the run; a table of whole numbers that count to the extent.
+func.func @backwards(%x: tensor<?x4xf32> {spmd.role = "input", spmd.dims = ["batch", ""]}) -> (tensor<?x4xf32>, tensor<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %d = tensor.dim %x, %c0 : tensor<?x4xf32>
+  %e = tensor.empty(%d) : tensor<?x4xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} outs(%e : tensor<?x4xf32>) {
+  ^bb0(%o: f32):
+    %i = linalg.index 0 : index
+    %j = linalg.index 1 : index
+    %l = arith.subi %d, %c1 : index
+    %k = arith.subi %l, %i : index
+    %v = tensor.extract %x[%k, %j] : tensor<?x4xf32>
+    linalg.yield %v : f32
+  } -> tensor<?x4xf32>
+  %e4 = tensor.empty() : tensor<4xf32>
+  %z4 = linalg.fill ins(%zero : f32) outs(%e4 : tensor<4xf32>) -> tensor<4xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"]} ins(%y : tensor<?x4xf32>) outs(%z4 : tensor<4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %i = linalg.index 0 : index
+    %i64 = arith.index_cast %i : index to i64
+    %f = arith.sitofp %i64 : i64 to f32
+    %0 = arith.mulf %a, %f : f32
+    %1 = arith.addf %o, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<4xf32>
+  return %y, %s : tensor<?x4xf32>, tensor<4xf32>
 }

@@ -448,6 +448,8 @@ MlirLogicalResult shardBoundedMask(ShardBounded *b, MlirOperation op, intptr_t n
   for (size_t i = 0; i < indices.nOps; ++i) {
     int64_t loop = 0;
     shardAttrGetI64(shardOpGetAttribute(indices.ops[i], "dim"), &loop);
+    if (loops[loop].loose) // the steps of a product whose order is not known
+      return shardBoundedRefuse(op);
     if (!isPlain(b, &loops[loop]))
       countInShape(&body, indices.ops[i], &loops[loop]);
   }

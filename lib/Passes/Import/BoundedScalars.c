@@ -112,6 +112,16 @@ void shardBoundedDescribeScalar(ShardBounded *b, MlirOperation *op) {
       return;
     }
   }
+  int64_t chosen;
+  MlirOperation condition = shardValueDefiningOp(mlirOperationGetOperand(*op, 0));
+  if (shardOpIs(*op, "arith.select") && !mlirOperationIsNull(condition) &&
+      shardOpIs(condition, "arith.constant") &&
+      shardAttrGetI64(shardOpGetAttribute(condition, "value"), &chosen)) {
+    mlirValueReplaceAllUsesOfWith(result, mlirOperationGetOperand(*op, chosen ? 1 : 2));
+    mlirOperationDestroy(*op);
+    *op = (MlirOperation){NULL};
+    return;
+  }
   noteScalar(b, result, shardBoundedScalar(b, result, &x) ? &x : NULL);
 }
 

@@ -165,6 +165,34 @@ static void describeSized(const ShardBounded *b, MlirOperation op, intptr_t nFix
   out->results[0] = shape;
 }
 
+/// A size of an op of which nothing is known follows from extents: its bound would be taken for it.
+static bool sizesFollow(const ShardBounded *b, MlirOperation op) {
+  bool open = false, follows = false;
+  for (intptr_t r = 0; r < mlirOperationGetNumResults(op); ++r) {
+    MlirType type = mlirValueGetType(mlirOperationGetResult(op, r));
+    open |= mlirTypeIsARankedTensor(type) && !mlirShapedTypeHasStaticShape(type);
+  }
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); ++i)
+    follows |= shardBoundedIsScalar(b, mlirOperationGetOperand(op, i));
+  return open && follows;
+}
+
+static bool readsOrTraps(MlirOperation op) {
+  return shardOpMayTrap(op) || shardOpIs(op, "tensor.extract") || shardOpIs(op, "tensor.dim");
+}
+
+/// tensor.generate: its body counts as the shape does where no dimension is a product.
+static MlirLogicalResult describeGenerate(const ShardBounded *b, MlirOperation op,
+                                          ShardBoundedOp *out) {
+  describeSized(b, op, 0, out);
+  ShardOpList inner = {.arena = b->arena};
+  shardOpListCollect(&inner, op, NULL, readsOrTraps);
+  for (intptr_t d = 0; out->results[0] && d < shardRankOf(mlirOperationGetResult(op, 0)); ++d)
+    if (!shardExtentIsNumber(b, &out->results[0][d]) && (out->results[0][d].n > 1 || inner.nOps))
+      return shardBoundedRefuse(op);
+  return mlirLogicalResultSuccess();
+}
+
 static MlirLogicalResult describeCollapse(const ShardBounded *b, MlirOperation op,
                                           ShardBoundedOp *out) {
   MlirValue source = mlirOperationGetOperand(op, 0);
@@ -312,10 +340,14 @@ MlirLogicalResult shardBoundedDescribe(ShardBounded *b, MlirOperation *op, Shard
     shardBoundedDescribeAssert(b, op);
     return mlirLogicalResultSuccess();
   }
+  if (shardOpIs(*op, "tensor.generate"))
+    return describeGenerate(b, *op, out);
   bool hands =
       shardOpIs(*op, "func.return") || shardOpIs(*op, "func.call") || hasPrefix(*op, "scf.");
   if (!shardBoundedReads(b, *op) || hands)
-    return mlirLogicalResultSuccess();
+    return !hands && !shardOpIs(*op, "tensor.expand_shape") && sizesFollow(b, *op)
+               ? shardBoundedRefuse(*op)
+               : mlirLogicalResultSuccess();
   if (shardOpIs(*op, "tensor.collapse_shape"))
     return describeCollapse(b, *op, out);
   if (shardOpIs(*op, "tensor.expand_shape"))

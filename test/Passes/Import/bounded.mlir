@@ -129,3 +129,21 @@ func.func @inside(%x: tensor<?xf32>) -> tensor<4xi64> {
 // EMPTY: error: --dim: '0:0=8..2' leaves no extent from 1 to 2147483647
 // FORM: error: --dim: '0:0=..' is not of the form ARG:D=N, ARG:D=..MAX or ARG:D=MIN..MAX
 // NONE: error: --dim: no argument has a dynamic dimension 1
+
+// LOOSE: bounded.mlir:[[#@LINE+10]]:8: error: 'linalg.generic' of a dynamic dimension with a bound is not supported; expected a fixed extent, --dim=ARG:D=N
+// RUN: not shard-opt %s --pass-pipeline='builtin.module(shard-import{function=loose dims=0:0=..8,0:1=..4})' 2>&1 | FileCheck %s --check-prefix=LOOSE
+// A product of extents has no order, so that its steps have no numbers.
+func.func @loose(%x: tensor<?x?xf32>) -> tensor<?xindex> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %b = tensor.dim %x, %c0 : tensor<?x?xf32>
+  %s = tensor.dim %x, %c1 : tensor<?x?xf32>
+  %n = arith.muli %s, %b : index
+  %e = tensor.empty(%n) : tensor<?xindex>
+  %y = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%e : tensor<?xindex>) {
+  ^bb0(%o: index):
+    %i = linalg.index 0 : index
+    linalg.yield %i : index
+  } -> tensor<?xindex>
+  return %y : tensor<?xindex>
+}
