@@ -5,19 +5,14 @@
 // [iterations [least ranks, most ranks]]. Exit 1: something differs.
 //===----------------------------------------------------------------------===//
 #define _GNU_SOURCE
-#include "shard/Runtime.h"
+#include "Oracle.h"
 
 #include <inttypes.h>
-#include <math.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct Mesh {
-  int32_t nAxes;
-  int64_t sizes[4];
-} Mesh;
 
 typedef struct Test {
   Mesh mesh;
@@ -36,7 +31,6 @@ typedef struct Rank {
 } Rank;
 
 static void fail(Rank *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
-#include <stdarg.h>
 static void fail(Rank *self, const char *format, ...) {
   if (atomic_fetch_add(&self->test->nFailures, 1) >= 20)
     return;
@@ -53,310 +47,8 @@ static void fail(Rank *self, const char *format, ...) {
 }
 
 //===----------------------------------------------------------------------===//
-// The oracle: elements, inputs, groups
-//===----------------------------------------------------------------------===//
-
-static const size_t sizes[] = {1, 1, 2, 4, 8, 2, 2, 4, 8};
-static const char *const elementNames[] = {"i1",  "i8",   "i16", "i32", "i64",
-                                           "f16", "bf16", "f32", "f64"};
-
-static bool isFloat(ShardRtElement element) { return element >= SHARD_RT_F16; }
-
-static uint64_t hash(uint64_t a, uint64_t b, uint64_t c) {
-  uint64_t x = a * 0x9E3779B97F4A7C15u ^ (b + 0x7F4A7C15u) * 0xBF58476D1CE4E5B9u ^ c << 40;
-  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ x >> 27) * 0x94D049BB133111EBu;
-  return x ^ x >> 31;
-}
-
-/// Value of a 16-bit float with `mantissa` bits and the least normal exponent `least`.
-static float widen(uint16_t bits, int mantissa, int least) {
-  int exponentMask = (1 << (15 - mantissa)) - 1;
-  int exponent = bits >> mantissa & exponentMask, fraction = bits & ((1 << mantissa) - 1);
-  double value = exponent == exponentMask ? (fraction ? NAN : INFINITY)
-                 : exponent ? ldexp(fraction + (1 << mantissa), exponent - 1 + least - mantissa)
-                            : ldexp(fraction, least - mantissa);
-  return (float)(bits & 0x8000 ? -value : value);
-}
-
-static uint16_t narrow(float value, int mantissa, int least) {
-  int exponentMask = (1 << (15 - mantissa)) - 1;
-  uint16_t sign = signbit(value) ? 0x8000 : 0, infinity = (uint16_t)(exponentMask << mantissa);
-  if (isnan(value))
-    return (uint16_t)(sign | infinity | 1 << (mantissa - 1));
-  if (isinf(value))
-    return sign | infinity;
-  int exponent;
-  double magnitude = fabs((double)value);
-  frexp(magnitude, &exponent); // magnitude in [2^(exponent-1), 2^exponent)
-  exponent = exponent - 1 < least || magnitude == 0 ? least : exponent - 1;
-  double units = nearbyint(ldexp(magnitude, mantissa - exponent)); // ties to even
-  // The units count on through the exponent's boundaries; the hidden bit is an exponent step.
-  double code = units + ldexp(exponent - least, mantissa);
-  return (uint16_t)(sign | (code >= infinity ? infinity : (uint16_t)code));
-}
-
-typedef struct Value {
-  uint64_t bits; // integers: two's complement, extended by sign (i1: 0 or 1)
-  double f64;
-  float f32; // of f32, f16, bf16
-} Value;
-
-static Value load(ShardRtElement element, const void *from) {
-  Value value = {0, 0, 0};
-  switch (element) {
-  case SHARD_RT_I1:
-    value.bits = *(const uint8_t *)from;
-    break;
-  case SHARD_RT_I8:
-    value.bits = (uint64_t)(int64_t)*(const int8_t *)from;
-    break;
-  case SHARD_RT_I16: {
-    int16_t x;
-    memcpy(&x, from, 2);
-    value.bits = (uint64_t)(int64_t)x;
-    break;
-  }
-  case SHARD_RT_I32: {
-    int32_t x;
-    memcpy(&x, from, 4);
-    value.bits = (uint64_t)(int64_t)x;
-    break;
-  }
-  case SHARD_RT_I64:
-    memcpy(&value.bits, from, 8);
-    break;
-  case SHARD_RT_F16:
-  case SHARD_RT_BF16: {
-    uint16_t x;
-    memcpy(&x, from, 2);
-    value.f32 = element == SHARD_RT_F16 ? widen(x, 10, -14) : widen(x, 7, -126);
-    break;
-  }
-  case SHARD_RT_F32:
-    memcpy(&value.f32, from, 4);
-    break;
-  case SHARD_RT_F64:
-    memcpy(&value.f64, from, 8);
-    break;
-  }
-  return value;
-}
-
-static void store(ShardRtElement element, Value value, void *to) {
-  uint16_t narrowed;
-  switch (element) {
-  case SHARD_RT_F16:
-    narrowed = narrow(value.f32, 10, -14);
-    memcpy(to, &narrowed, 2);
-    return;
-  case SHARD_RT_BF16:
-    narrowed = narrow(value.f32, 7, -126);
-    memcpy(to, &narrowed, 2);
-    return;
-  case SHARD_RT_F32:
-    memcpy(to, &value.f32, 4);
-    return;
-  case SHARD_RT_F64:
-    memcpy(to, &value.f64, 8);
-    return;
-  default:
-    memcpy(to, &value.bits, sizes[element]); // little endian
-  }
-}
-
-static double extremum(double a, double b, bool larger) {
-  if (isnan(a) || isnan(b))
-    return NAN;
-  if (a == b)
-    return (signbit(a) != 0) == larger ? b : a;
-  return (a > b) == larger ? a : b;
-}
-
-static Value combine(ShardRtElement element, ShardRtReduction reduction, Value a, Value b) {
-  Value result = a;
-  if (element == SHARD_RT_I1) {
-    bool both = a.bits && b.bits, any = a.bits || b.bits;
-    result.bits = reduction == SHARD_RT_SUM                               ? a.bits != b.bits
-                  : reduction == SHARD_RT_MAX || reduction == SHARD_RT_OR ? any
-                                                                          : both;
-    return result;
-  }
-  int64_t x = (int64_t)a.bits, y = (int64_t)b.bits;
-  switch (reduction) {
-  case SHARD_RT_SUM:
-    result.bits = a.bits + b.bits;
-    result.f32 = a.f32 + b.f32;
-    result.f64 = a.f64 + b.f64;
-    break;
-  case SHARD_RT_PRODUCT:
-    result.bits = a.bits * b.bits;
-    result.f32 = a.f32 * b.f32;
-    result.f64 = a.f64 * b.f64;
-    break;
-  case SHARD_RT_MAX:
-  case SHARD_RT_MIN: {
-    bool larger = reduction == SHARD_RT_MAX;
-    result.bits = (uint64_t)((x > y) == larger ? x : y);
-    result.f32 = (float)extremum(a.f32, b.f32, larger);
-    result.f64 = extremum(a.f64, b.f64, larger);
-    break;
-  }
-  case SHARD_RT_AND:
-    result.bits = a.bits & b.bits;
-    break;
-  case SHARD_RT_OR:
-    result.bits = a.bits | b.bits;
-    break;
-  }
-  if (!isFloat(element) && element != SHARD_RT_I64) { // wrap, extend the sign
-    int shift = 64 - 8 * (int)sizes[element];
-    result.bits = (uint64_t)((int64_t)(result.bits << shift) >> shift);
-  }
-  return result;
-}
-
-/// Element i of what a rank sends in the collective numbered `salt`.
-static void input(ShardRtElement element, int32_t rank, uint64_t salt, size_t i, void *to) {
-  uint64_t h = hash((uint64_t)rank + 1, i, salt);
-  uint64_t pick = h >> 56;
-  if (element == SHARD_RT_I1) {
-    *(uint8_t *)to = h & 1;
-    return;
-  }
-  if (!isFloat(element) || pick < 32) { // for floats, any pattern: subnormals, infinities, NaN
-    memcpy(to, &h, sizes[element]);
-    return;
-  }
-  double value = pick < 48 ? -0.0 : pick < 64 ? 0.0 : ((double)(h % 4001) - 2000) / 64;
-  Value v = {0, value, (float)value};
-  store(element, v, to);
-}
-
-static bool sameElement(ShardRtElement element, const void *a, const void *b) {
-  if (!memcmp(a, b, sizes[element]))
-    return true;
-  Value x = load(element, a), y = load(element, b);
-  return isFloat(element) &&
-         (element == SHARD_RT_F64 ? isnan(x.f64) && isnan(y.f64) : isnan(x.f32) && isnan(y.f32));
-}
-
-typedef struct Group {
-  uint32_t mask;
-  int32_t n, index;
-  int32_t ranks[64];
-} Group;
-
-/// By walking all ranks of the mesh in order: those that agree with `rank` off the mask.
-static Group groupOf(const Mesh *mesh, int32_t rank, uint32_t mask) {
-  Group group = {.mask = mask};
-  int64_t nRanks = 1;
-  for (int32_t i = 0; i < mesh->nAxes; ++i)
-    nRanks *= mesh->sizes[i];
-  for (int32_t other = 0; other < nRanks; ++other) {
-    bool agrees = true;
-    int64_t a = rank, b = other;
-    for (int32_t axis = mesh->nAxes - 1; axis >= 0; --axis) {
-      if (!(mask >> axis & 1) && a % mesh->sizes[axis] != b % mesh->sizes[axis])
-        agrees = false;
-      a /= mesh->sizes[axis];
-      b /= mesh->sizes[axis];
-    }
-    if (!agrees)
-      continue;
-    if (other == rank)
-      group.index = group.n;
-    group.ranks[group.n++] = other;
-  }
-  return group;
-}
-
-//===----------------------------------------------------------------------===//
 // Cases
 //===----------------------------------------------------------------------===//
-
-typedef struct Case {
-  ShardRtKind kind;
-  ShardRtElement element;
-  ShardRtReduction reduction;
-  size_t outer, chunk;
-  bool inPlace;
-  int64_t parameter; // root, offset
-  uint64_t salt;     // numbers the collective
-} Case;
-
-static size_t sendCount(const Case *c, const Group *group) {
-  bool whole = c->kind == SHARD_RT_REDUCE_SCATTER || c->kind == SHARD_RT_ALL_TO_ALL;
-  return c->outer * c->chunk * (size_t)(whole ? group->n : 1);
-}
-
-static size_t recvCount(const Case *c, const Group *group) {
-  bool whole = c->kind == SHARD_RT_ALL_GATHER || c->kind == SHARD_RT_ALL_TO_ALL;
-  return c->outer * c->chunk * (size_t)(whole ? group->n : 1);
-}
-
-/// Element i of what the rank must receive.
-static void expected(const Case *c, const Group *group, size_t i, void *to) {
-  size_t n = (size_t)group->n, chunk = c->chunk;
-  size_t index = (size_t)group->index;
-  switch (c->kind) {
-  case SHARD_RT_ALL_REDUCE:
-  case SHARD_RT_REDUCE_SCATTER: {
-    size_t at = i;
-    if (c->kind == SHARD_RT_REDUCE_SCATTER)
-      at = i / chunk * n * chunk + index * chunk + i % chunk;
-    Value total = {0, 0, 0};
-    for (int32_t k = 0; k < group->n; ++k) {
-      char bytes[8];
-      input(c->element, group->ranks[k], c->salt, at, bytes);
-      Value next = load(c->element, bytes);
-      total = k ? combine(c->element, c->reduction, total, next) : next;
-    }
-    if (group->n > 1)
-      store(c->element, total, to);
-    else // a copy
-      input(c->element, group->ranks[0], c->salt, at, to);
-    return;
-  }
-  case SHARD_RT_ALL_GATHER: {
-    size_t row = i / (n * chunk), column = i % (n * chunk);
-    input(c->element, group->ranks[column / chunk], c->salt, row * chunk + column % chunk, to);
-    return;
-  }
-  case SHARD_RT_ALL_TO_ALL:
-    input(c->element, group->ranks[i / chunk], c->salt, index * chunk + i % chunk, to);
-    return;
-  case SHARD_RT_BROADCAST:
-    input(c->element, group->ranks[c->parameter], c->salt, i, to);
-    return;
-  case SHARD_RT_PERMUTE: {
-    int64_t from = ((int64_t)index - c->parameter) % group->n;
-    input(c->element, group->ranks[from < 0 ? from + group->n : from], c->salt, i, to);
-    return;
-  }
-  default:
-    abort();
-  }
-}
-
-/// Ring counting, as the header states it.
-static int64_t expectedBytes(const Case *c, const Group *group) {
-  int64_t n = group->n, bytes = (int64_t)(c->outer * c->chunk * sizes[c->element]);
-  switch (c->kind) {
-  case SHARD_RT_ALL_REDUCE:
-    return 2 * (n - 1) * bytes / n;
-  case SHARD_RT_ALL_GATHER:
-  case SHARD_RT_REDUCE_SCATTER:
-  case SHARD_RT_ALL_TO_ALL:
-    return n * bytes * (n - 1) / n;
-  case SHARD_RT_BROADCAST:
-    return n == 1 || group->index == (c->parameter + n - 1) % n ? 0 : bytes;
-  case SHARD_RT_PERMUTE:
-    return c->parameter % n == 0 ? 0 : bytes;
-  default:
-    return 0;
-  }
-}
 
 static ShardRtStatus start(Rank *self, const Case *c, const Group *group, const void *send,
                            void *recv, ShardRtRequest *request) {
@@ -398,7 +90,7 @@ enum { guard = 64, guardByte = 0xA5 };
 static bool launch(Rank *self, Flight *flight, const Case *c, const Group *group) {
   flight->c = *c;
   flight->group = *group;
-  size_t size = sizes[c->element], nSend = sendCount(c, group), nRecv = recvCount(c, group);
+  size_t size = elementSizes[c->element], nSend = sendCount(c, group), nRecv = recvCount(c, group);
   size_t nBlock = nRecv > nSend ? nRecv : nSend;
   flight->recvBlock = malloc(nBlock * size + 2 * guard);
   flight->recv = flight->recvBlock + guard;
@@ -429,7 +121,7 @@ static bool launch(Rank *self, Flight *flight, const Case *c, const Group *group
 
 static void check(Rank *self, Flight *flight, ShardRtStatus status) {
   const Case *c = &flight->c;
-  size_t size = sizes[c->element], nRecv = recvCount(c, &flight->group);
+  size_t size = elementSizes[c->element], nRecv = recvCount(c, &flight->group);
   atomic_fetch_add(&self->test->nChecks, 1);
   if (status != SHARD_RT_OK)
     fail(self, "kind %d: wait gives %d: %s", c->kind, status,
@@ -486,7 +178,7 @@ static void runAll(Rank *self, uint64_t salt) {
     Group group = groupOf(&self->test->mesh, self->rank, mask);
     for (int kind = 0; kind <= SHARD_RT_BROADCAST; ++kind) {
       for (int element = 0; element <= SHARD_RT_F64; ++element) {
-        int nReductions = !reduces(kind) ? 1 : isFloat(element) ? 4 : 6;
+        int nReductions = !reduces(kind) ? 1 : elementIsFloat(element) ? 4 : 6;
         for (int reduction = 0; reduction < nReductions; ++reduction) {
           for (size_t shape = 0; shape < sizeof(shapes) / sizeof(shapes[0]); ++shape) {
             Case c = {.kind = kind,
@@ -557,7 +249,7 @@ static void runInFlight(Rank *self, uint64_t salt) {
   int order[nFlights];
   uint32_t nMasks = 1u << self->test->mesh.nAxes;
   for (int i = 0; i < nFlights; ++i) {
-    uint64_t h = hash(salt, (uint64_t)i, 77);
+    uint64_t h = oracleHash(salt, (uint64_t)i, 77);
     Group group = groupOf(&self->test->mesh, self->rank, (uint32_t)(h % nMasks));
     Case c = {.kind = (ShardRtKind)(h >> 8 & 7) % 6,
               .element = (ShardRtElement)((h >> 16) % 9),
@@ -570,7 +262,7 @@ static void runInFlight(Rank *self, uint64_t salt) {
     order[i] = i;
   }
   for (int i = nFlights - 1; i > 0; --i) {
-    int j = (int)(hash((uint64_t)self->rank, salt, (uint64_t)i) % (uint64_t)(i + 1));
+    int j = (int)(oracleHash((uint64_t)self->rank, salt, (uint64_t)i) % (uint64_t)(i + 1));
     int k = order[i];
     order[i] = order[j];
     order[j] = k;
@@ -604,8 +296,8 @@ static void runMessages(Rank *self, uint64_t salt) {
           for (int32_t peer = 0; peer < nRanks; ++peer)
             for (int channel = 0; channel < 2; ++channel) {
               for (size_t i = 0; i < count; ++i)
-                out[i] = (int64_t)hash((uint64_t)(self->rank * 64 + peer),
-                                       (uint64_t)(message * 2 + channel), salt + i);
+                out[i] = (int64_t)oracleHash((uint64_t)(self->rank * 64 + peer),
+                                             (uint64_t)(message * 2 + channel), salt + i);
               if (shardRtSend(self->comm, 5, channel, peer, out, count, SHARD_RT_I64))
                 fail(self, "send fails");
               memset(out, 0, bytes); // the send has let go of it
@@ -627,9 +319,9 @@ static void runMessages(Rank *self, uint64_t salt) {
         fail(self, "receive fails");
       atomic_fetch_add(&self->test->nChecks, 1);
       for (size_t i = 0; i < count; ++i)
-        if (in[(size_t)slot * count + i] != (int64_t)hash((uint64_t)(peer * 64 + self->rank),
-                                                          (uint64_t)(message * 2 + channel),
-                                                          salt + i)) {
+        if (in[(size_t)slot * count + i] != (int64_t)oracleHash((uint64_t)(peer * 64 + self->rank),
+                                                                (uint64_t)(message * 2 + channel),
+                                                                salt + i)) {
           fail(self, "message %d of rank %d on channel %d is wrong at %zu", message, peer, channel,
                i);
           break;

@@ -1,8 +1,8 @@
 //===- Rules.h - Dimension rules: the one table -------------------*- C -*-===//
 // For every op: its factors (loop dimensions, cut to atoms), where each lies in every operand and
-// result, and what is linear in what. Every pass asks here; a new op is one row in the table (OpTable.c).
-// Atoms are found over the whole module first: a dimension that any reshape splits is split
-// everywhere the rules tie it to (RULES section 3, "atoms").
+// result, and what is linear in what. Every pass asks here; a new op is one row of the table in
+// OpTable.c. Atoms are found over the whole module first: a dimension that any reshape splits is
+// split everywhere the rules tie it to.
 //===----------------------------------------------------------------------===//
 #ifndef SHARD_ANALYSIS_RULES_H
 #define SHARD_ANALYSIS_RULES_H
