@@ -458,13 +458,18 @@ void programCreate(Draws *draws, bool allowUneven, Program *out) {
   for (int tries = 0; tries < 4 * most && p->nOps < most && !p->failed; ++tries) {
     if (draws->replaying && draws->nMade >= draws->nReplayed && p->nOps > 0)
       break; // the rest would be the simplest op again and again
-    bool calls = drawChance(draws, 1), loops = !calls && drawChance(draws, 2);
-    if (calls || loops) {
-      drawSpan(draws);
-      p->nOps += calls ? makeCall(p) : makeLoop(p);
-    } else {
+    drawSpan(draws);
+    int kind = draw(draws, 100); // below: an op of any row
+    if (kind == 99)
+      p->nOps += makeCall(p);
+    else if (kind >= 97)
+      p->nOps += makeLoop(p);
+    else if (kind >= 94)
+      p->nOps += makeSumOfProducts(p);
+    else if (kind >= 88)
+      p->nOps += makeForm(p);
+    else
       opMake(p);
-    }
   }
   if (nStages && !early)
     makeLayers(p, nStages);

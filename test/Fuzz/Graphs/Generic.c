@@ -400,7 +400,7 @@ static bool makeInteger(Program *p) {
 bool makeGeneric(Program *p, const char *row) {
   (void)row;
   static bool (*const forms[])(Program *) = {
-      makeBroadcasting, makeReduction, makeOuter, makeIndexed, makeExtract, makeGrouped,
-      makeRunningSum,   makeTurned,    makeTruth, makeArgMax,  makeInteger};
+      makeBroadcasting, makeReduction,  makeOuter,  makeIndexed, makeExtract, makeGrouped,
+      makeArgMax,       makeRunningSum, makeTurned, makeTruth,   makeInteger};
   return forms[draw(p->draws, sizeof forms / sizeof *forms)](p);
 }

@@ -153,6 +153,8 @@ int argumentAdd(Program *p, Type type, const char *attributes);
 void used(Program *p, const char *row);
 /// Text of one value's sharding, [["tp"],[]], or of upstream's, [[1],[]]; null: none was drawn.
 const char *drawSharding(Program *p, const Type *type, bool upstream, char *out, size_t outBytes);
+/// Some linalg.generic, which has more to it than other rows. False: none could be made here.
+bool makeForm(Program *p);
 /// One op of a random row. False: none could be made here.
 bool opMake(Program *p);
 
@@ -174,6 +176,7 @@ bool makeScalar(Program *p, const char *row);
 bool makeRunningSum(Program *p);
 bool makeTurned(Program *p);
 bool makeTruth(Program *p);
+bool makeSumOfProducts(Program *p);
 void makeRowLoop(Program *p, int value);
 bool isContraction(const char *row);
 

@@ -531,3 +531,10 @@ bool opMake(Program *p) {
   ++p->nOps;
   return true;
 }
+
+bool makeForm(Program *p) {
+  if (!makeGeneric(p, "linalg.generic"))
+    return false;
+  used(p, "linalg.generic");
+  return true;
+}

@@ -136,6 +136,43 @@ bool makeTruth(Program *p) {
   return true;
 }
 
+/// Two products whose sums are split over one axis, added before they are reduced: what leaves
+/// attention and an MLP side by side.
+bool makeSumOfProducts(Program *p) {
+  int axis = p->nAxes - 1; // never pp alone
+  int64_t shape[2][2] = {{drawExtent(p), p->extents[p->nExtents - 1]},
+                         {p->extents[p->nExtents - 1], drawExtent(p)}};
+  int64_t sum[2] = {shape[0][0], shape[1][1]};
+  double count = (double)shape[0][1];
+  if (p->cap < 6 * count || p->nArguments > 9)
+    return false;
+  char split[64];
+  snprintf(split, sizeof split, "spmd.sharding = [[\"%s\"], []]", p->axisNames[axis]);
+  Type result = typeOf(p->element, 2, sum);
+  int terms[2];
+  double bound = 0;
+  bool fuzzy = false;
+  for (int i = 0; i < 2; ++i) {
+    int x = valueNeed(p, typeOf(p->element, 2, shape[0]), p->cap / (6 * count));
+    int w = argumentAdd(p, typeOf(p->element, 2, shape[1]), split);
+    if (w < 0)
+      return false;
+    int out = valueFill(p, result, "0.0", 0);
+    double most = 3 * count * at(p, x)->bound;
+    terms[i] = valueAdd(p, result, most, at(p, x)->fuzzy);
+    lineAdd(p, "%%v%d = linalg.matmul ins(%%v%d, %%v%d : %s, %s) outs(%%v%d : %s) -> %s",
+            at(p, terms[i])->id, idOf(p, x), idOf(p, w), typeText(&at(p, x)->type),
+            typeText(&at(p, w)->type), idOf(p, out), typeText(&result), typeText(&result));
+    used(p, "linalg.matmul");
+    bound += most, fuzzy |= at(p, x)->fuzzy;
+  }
+  int r = valueAdd(p, result, bound, fuzzy);
+  lineAdd(p, "%%v%d = arith.addf %%v%d, %%v%d : %s", at(p, r)->id, idOf(p, terms[0]),
+          idOf(p, terms[1]), typeText(&result));
+  used(p, "arith.* and math.* on tensors");
+  return true;
+}
+
 void makeRowLoop(Program *p, int x) {
   Type type = at(p, x)->type, row = type;
   row.shape[0] = 1;
