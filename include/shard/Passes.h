@@ -49,7 +49,7 @@ SHARD_EXPORTED const char *shardOpsGetSummary(intptr_t index);
 
 /// Ops of the dialects that are refused, and what the passes say when they stop, refusals first: of
 /// each why, and what is taken instead. `reason` null: a mistake in what was given, not a refusal.
-/// an ellipsis stands for what varies. The texts are static. Thread-safe.
+/// An ellipsis stands for what varies. The texts are static. Thread-safe.
 typedef struct ShardRefusal {
   const char *text, *reason, *nearest;
 } ShardRefusal;

@@ -55,7 +55,7 @@ typedef struct ShardPipelineOptions {
   const char *function;       // function to shard; null: the one public function
   const char *argsFile;       // an args.json with names and roles; null: none
   const char *annotations;    // a file of annotations; null: none
-  const char *dims;           // extents of dynamic dimensions, "ARG:D=N,ARG:D=N"; null: none
+  const char *dims;           // extents of dynamic dimensions, "ARG:D=N,ARG:D=..MAX"; null: none
   bool splitResults;          // leave results split over the devices
   bool noImplicitReplication; // refuse an op that has no dimension rule
   const char *rules;          // a file of dimension rules for ops of the user; null: none

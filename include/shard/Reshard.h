@@ -101,7 +101,8 @@ typedef struct ShardReshardOptions {
   int32_t bytePercent[SHARD_RESHARD_N_STEP_KINDS]; // what a byte costs in steps of a kind; 0: 100
 } ShardReshardOptions;
 
-/// Elements of a rank's storage under a placement.
+/// Elements of a rank's storage under a placement, the same on all ranks; 0 if the placement is not
+/// valid on the mesh (shardReshardPlanCreate says why). Thread-safe.
 SHARD_EXPORTED int64_t shardReshardStorageElements(const ShardReshardMesh *mesh,
                                                    const ShardReshardPlacement *placement);
 
@@ -141,10 +142,12 @@ typedef struct ShardReshardExchange {
 
 /// Puts moves in rounds, as few as their shapes allow, and sorts them. Reads sender, receiver,
 /// shape and offsets of the `nMoves` moves, whose arrays are borrowed as long as they are used.
+/// `outRounds`: how many. Running out of memory ends the process. Thread-safe.
 SHARD_EXPORTED void shardReshardSchedule(int64_t nRanks, int32_t nPieces, int64_t nMoves,
                                          ShardReshardMove *moves, int32_t *outRounds);
 
-/// Lists the moves of step `step`, which is an exchange. Yours to shardReshardExchangeDestroy.
+/// Lists the moves of step `step`, which is an exchange. Yours to shardReshardExchangeDestroy;
+/// `plan` is read only here. Running out of memory ends the process. Thread-safe.
 SHARD_EXPORTED ShardReshardExchange *shardReshardExchangeCreate(const ShardReshardPlan *plan,
                                                                 int32_t step);
 SHARD_EXPORTED void shardReshardExchangeDestroy(ShardReshardExchange *exchange); // NULL is fine

@@ -1,5 +1,6 @@
 //===- shard/Runtime.h - Ranks, collectives, contexts -------------*- C -*-===//
-// Plain C, no MLIR. Ranks of the `local` backend are threads of one process.
+// Plain C, no MLIR. Ranks of the `local` backend are threads of one process, or processes forked
+// from one that share memory.
 // A group is the set of ranks that differ from this one only along the mesh axes of a bit mask:
 // bit i is mesh axis i (major first). Masks are fixed at compile time.
 //===----------------------------------------------------------------------===//
@@ -99,6 +100,7 @@ typedef struct ShardRtWorldOptions {
 ///   options    Borrowed for the call; NULL: the defaults.
 ///   outWorld   Yours to shardRtWorldDestroy.
 /// SHARD_RT_INVALID_ARGUMENT: a size below 1, more than 65536 ranks, an unknown backend.
+/// SHARD_RT_OUT_OF_MEMORY. Nothing is left to destroy then. Thread-safe.
 SHARD_EXPORTED ShardRtStatus shardRtWorldCreate(int32_t nAxes, const int64_t *axisSizes,
                                                 const ShardRtWorldOptions *options,
                                                 ShardRtWorld **outWorld);
@@ -159,7 +161,7 @@ SHARD_EXPORTED ShardRtStatus shardRtWorldRunRanks(ShardRtWorld *world, int32_t n
 /// Takes rank `rank`'s end of the world, for one thread at a time. Keep it from step to step: a
 /// rank that has given its end back counts as ended until all have.
 ///   outComm   Yours to shardRtCommDestroy, before the world.
-/// SHARD_RT_INVALID_ARGUMENT: no such rank, or its end is taken.
+/// SHARD_RT_INVALID_ARGUMENT: no such rank, or its end is taken. Thread-safe.
 SHARD_EXPORTED ShardRtStatus shardRtCommCreate(ShardRtWorld *world, int32_t rank,
                                                ShardRtComm **outComm);
 
@@ -167,10 +169,12 @@ SHARD_EXPORTED ShardRtStatus shardRtCommCreate(ShardRtWorld *world, int32_t rank
 /// the world fails. Ranks that wait for this one, and nobody else can free, fail. NULL is fine.
 SHARD_EXPORTED void shardRtCommDestroy(ShardRtComm *comm);
 
+/// The rank's number, and the world (borrowed). Cannot fail.
 SHARD_EXPORTED int32_t shardRtCommGetRank(const ShardRtComm *comm);
 SHARD_EXPORTED ShardRtWorld *shardRtCommGetWorld(const ShardRtComm *comm);
 
 /// Size of the group of `groupMask` and this rank's index in it: row-major over the mask's axes.
+/// Bits beyond the mesh's axes are not looked at. Cannot fail.
 SHARD_EXPORTED int32_t shardRtCommGetGroupSize(const ShardRtComm *comm, uint32_t groupMask);
 SHARD_EXPORTED int32_t shardRtCommGetGroupIndex(const ShardRtComm *comm, uint32_t groupMask);
 
@@ -321,7 +325,9 @@ SHARD_EXPORTED void shardRtAbort(ShardRtComm *comm, ShardRtRequest *request);
 // Context: a rank as generated code sees it
 //===----------------------------------------------------------------------===//
 
-/// Makes the context of a comm, which it borrows; yours to shardRtContextDestroy before the comm.
+/// Makes the context of a comm, which it borrows; yours to shardRtContextDestroy (null is fine)
+/// before the comm. SHARD_RT_INVALID_ARGUMENT: a null pointer. SHARD_RT_OUT_OF_MEMORY. The comm and
+/// the rank's number are to be had of it as long as it lives.
 SHARD_EXPORTED ShardRtStatus shardRtContextCreate(ShardRtComm *comm, ShardRtContext **outContext);
 SHARD_EXPORTED void shardRtContextDestroy(ShardRtContext *context);
 SHARD_EXPORTED ShardRtComm *shardRtContextGetComm(const ShardRtContext *context);
@@ -347,7 +353,7 @@ SHARD_EXPORTED int shardRtInvoke(ShardRtContext *context, ShardRtProgramBody bod
                                  const int64_t *dims, void *const *args, void *const *results,
                                  void *workspace);
 
-/// This rank's coordinate on a mesh axis.
+/// This rank's coordinate on mesh axis `axis`, 0 to size - 1. No such axis fails the world.
 SHARD_EXPORTED int64_t shardRtCoordinate(ShardRtContext *context, int32_t axis);
 
 SHARD_EXPORTED void shardRtCallAllReduce(ShardRtContext *context, int32_t site, int32_t groupMask,

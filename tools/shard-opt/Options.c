@@ -62,7 +62,7 @@ static const struct {
   bool driverOnly;                  // mlir-opt's part has no such thing
 } optionTable[nOptionIds] = {
     [ID_AUTO_SHARD] = {"auto-shard", OPTION_OPTIONAL_TEXT, "Sharding", "LIST",
-                       "Degrees: dpN,spN,tpN,ppN in any order; 1 when left out", false},
+                       "Degrees: dpN,epN,spN,tpN,ppN in any order; 1 when left out", false},
     [ID_FUNCTION] = {"function", OPTION_TEXT, NULL, "NAME",
                      "Function to shard (default: the one public function)", false},
     [ID_ARGS] = {"args", OPTION_TEXT, NULL, "FILE", "An args.json: names and roles of arguments",

@@ -30,8 +30,10 @@ static const ShardOption optionTable[] = {
                  "Entry function; empty: the one public function"),
     SHARD_OPTION(ImportOptions, args, "args", "", "",
                  "Path of an args.json with names and roles of the arguments"),
-    SHARD_OPTION(ImportOptions, dims, "dims", "", "",
-                 "ARG:D=N,... sets dimension D of argument ARG (index or name) to N"),
+    SHARD_OPTION(
+        ImportOptions, dims, "dims", "", "",
+        "ARG:D=N,...: extent N of dimension D of argument ARG (index or name), or ..MAX: any "
+        "up to MAX"),
     SHARD_OPTION(ImportOptions, rules, "rules", "", "",
                  "Path of a file with dimension rules of the user's own ops"),
     SHARD_OPTION(ImportOptions, noImplicitReplication, "no-implicit-replication", "false", "",
