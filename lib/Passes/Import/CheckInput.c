@@ -157,6 +157,23 @@ static MlirLogicalResult refuseType(MlirOperation op, const char *what, MlirType
       what, text.text, maxRank);
 }
 
+/// A tensor without elements; a dynamic extent counts as some.
+static bool isEmptyType(MlirType type) {
+  if (mlirTypeIsARankedTensor(type))
+    for (intptr_t d = 0, rank = mlirShapedTypeGetRank(type); d < rank; ++d)
+      if (!mlirShapedTypeIsDynamicDim(type, d) && mlirShapedTypeGetDimSize(type, d) == 0)
+        return true;
+  return false;
+}
+
+static MlirLogicalResult refuseEmpty(MlirOperation op, const char *what, MlirType type) {
+  TypeText text = {{0}, 0};
+  mlirTypePrint(type, appendType, &text);
+  return shardEmitError(op,
+                        "%s has type '%s', which has no elements; expected extents of at least 1",
+                        what, text.text);
+}
+
 static intptr_t firstDynamicDim(MlirType type) {
   if (!mlirTypeIsARankedTensor(type) || mlirShapedTypeHasStaticShape(type))
     return -1;
@@ -174,6 +191,8 @@ static MlirLogicalResult checkOpTypes(void *user, MlirOperation op) {
       continue;
     if (!isKnownType(type))
       return refuseType(op, "result", type);
+    if (isEmptyType(type))
+      return refuseEmpty(op, "result", type);
     intptr_t d = firstDynamicDim(type);
     if (d >= 0) {
       MlirStringRef name = shardOpGetName(op);
@@ -193,6 +212,8 @@ static MlirLogicalResult checkArguments(const ShardImport *import, MlirOperation
     MlirType type = mlirValueGetType(mlirBlockGetArgument(body, i));
     if (!isKnownType(type))
       return refuseType(func, shardArenaFormat(import->arena, "argument %td", i), type);
+    if (isEmptyType(type))
+      return refuseEmpty(func, shardArenaFormat(import->arena, "argument %td", i), type);
     bool isEntry = mlirOperationEqual(func, import->entry);
     if (isEntry && !mlirTypeIsARankedTensor(type))
       return refuseType(func, shardArenaFormat(import->arena, "argument %td", i), type);

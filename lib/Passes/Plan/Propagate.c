@@ -300,6 +300,15 @@ static MlirLogicalResult solveAxes(Propagation *p, bool wholeResults, bool *outA
 // Writing
 //===----------------------------------------------------------------------===//
 
+/// One entry a result, in place of what an annotation has left there.
+static void writeList(MlirOperation op, const char *name, bool any, intptr_t n,
+                      const MlirAttribute *entries) {
+  if (any)
+    shardOpSetAttribute(op, name, mlirArrayAttrGet(mlirOperationGetContext(op), n, entries));
+  else
+    shardOpRemoveAttribute(op, name);
+}
+
 static void writeOp(Propagation *p, const ShardOpRule *rule) {
   MlirContext context = p->run->context;
   intptr_t n = mlirOperationGetNumResults(rule->op);
@@ -335,12 +344,9 @@ static void writeOp(Propagation *p, const ShardOpRule *rule) {
   shardOpSetAttribute(rule->op, "spmd.sharding", mlirArrayAttrGet(context, n, shardings));
   if (fixed) // by the user, not by us
     shardOpSetAttribute(rule->op, "spmd.fixed", shardAttrUnit(context));
-  if (anyView)
-    shardOpSetAttribute(rule->op, "spmd.view", mlirArrayAttrGet(context, n, views));
-  if (anyPartial)
-    shardOpSetAttribute(rule->op, "spmd.partial", mlirArrayAttrGet(context, n, partials));
-  if (anyExtent)
-    shardOpSetAttribute(rule->op, "spmd.extent", mlirArrayAttrGet(context, n, extents));
+  writeList(rule->op, "spmd.view", anyView, n, views);
+  writeList(rule->op, "spmd.partial", anyPartial, n, partials);
+  writeList(rule->op, "spmd.extent", anyExtent, n, extents);
 }
 
 static void writeFunction(Propagation *p, int32_t f, bool wholeResults) {
