@@ -225,6 +225,21 @@ static MlirWalkResult refuseNested(MlirOperation op, void *user) {
   return MlirWalkResultAdvance;
 }
 
+/// The send of a round of an exchange, of which `receive` is the other end; null if it is none.
+static MlirOperation sendOfRound(MlirOperation receive) {
+  MlirOperation none = {NULL};
+  MlirAttribute site = attributeOf(receive, "spmd.site"),
+                round = attributeOf(receive, "spmd.round");
+  if (mlirAttributeIsNull(round))
+    return none;
+  for (MlirOperation op = mlirBlockGetFirstOperation(mlirOperationGetBlock(receive));
+       !mlirOperationEqual(op, receive); op = mlirOperationGetNextInBlock(op))
+    if (is(op, "shard.send") && mlirAttributeEqual(attributeOf(op, "spmd.site"), site) &&
+        mlirAttributeEqual(attributeOf(op, "spmd.round"), round))
+      return op;
+  return none;
+}
+
 static void countBlock(Count *count, MlirBlock block, OriginMap *map, Origin *results) {
   for (MlirOperation op = mlirBlockGetFirstOperation(block); !mlirOperationIsNull(op);
        op = mlirOperationGetNextInBlock(op)) {
@@ -259,7 +274,10 @@ static void countBlock(Count *count, MlirBlock block, OriginMap *map, Origin *re
       if (!origin.weight)
         for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); ++i)
           origin = originJoin(origin, mapGet(map, mlirOperationGetOperand(op, i)));
-      if (is(op, "shard.recv")) // the hidden state
+      MlirOperation send = is(op, "shard.recv") ? sendOfRound(op) : (MlirOperation){NULL};
+      if (!mlirOperationIsNull(send))
+        origin = mapGet(map, mlirOperationGetOperand(send, 0));
+      else if (is(op, "shard.recv")) // the hidden state
         origin.bits |= FROM_DATA;
     }
     for (intptr_t i = 0; i < mlirOperationGetNumResults(op); ++i)
