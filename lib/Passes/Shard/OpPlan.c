@@ -107,9 +107,11 @@ static void splitCombined(const ShardSpmd *spmd, ShardOpPlan *plan, const uint8_
         longest = lists[i];
     if (longest)
       splitFactor(spmd, plan, f, longest, partial);
+    for (int32_t i = 0; i < n && !plan->factors[f].count; ++i) // whose axes are in use elsewhere
+      splitFactor(spmd, plan, f, lists[i], partial);
     ShardAxisList *split = &plan->factors[f];
-    for (int32_t i = 0; i < n && !split->span; ++i)
-      for (int k = 0; k < lists[i]->count && !lists[i]->span; ++k)
+    for (int32_t i = 0; i < n; ++i)
+      for (int k = 0; k < lists[i]->count && lists[i]->span == split->span; ++k)
         if (!isUsed(plan, lists[i]->axis[k]) && partial[lists[i]->axis[k]] &&
             split->count < sizeof split->axis)
           split->axis[split->count++] = lists[i]->axis[k];
