@@ -211,85 +211,64 @@ void shardRuleAddLinear(ShardRuleBuilder *b, ShardOpRule *rule, uint32_t mask) {
 }
 
 /// Fills combiner of reduction factors, linearity and flops of a linalg op.
-void shardRuleAnalyseBody(ShardRuleBuilder *b, const ShardOpShape *shape, ShardOpRule *rule) {
-  MlirOperation op = rule->op;
-  MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
+/// Gives reduction factors and results their combiners; where one is unknown the factors stay
+/// whole. Returns the first result's combiner, NONE then, and what it combines in `outFolded`.
+static ShardCombiner bindCombiners(ShardOpRule *rule, MlirBlock body, intptr_t nInputs,
+                                   MlirValue *outFolded) {
   MlirOperation yield = mlirBlockGetTerminator(body);
-  intptr_t nInits = mlirOperationGetNumResults(op);
-  intptr_t nInputs = mlirOperationGetNumOperands(op) - nInits;
-  bool reduces = false;
-  for (int32_t f = 0; f < rule->nFactors; ++f)
-    reduces |= rule->factors[f].kind == SHARD_FACTOR_REDUCTION;
-
+  intptr_t nInits = mlirOperationGetNumResults(rule->op);
   ShardCombiner combiner = SHARD_COMBINER_NONE;
-  MlirValue folded = {NULL}, accumulator = {NULL};
-  intptr_t nArguments = mlirBlockGetNumArguments(body);
-  bool hasInitArguments = nArguments >= nInputs + nInits; // linalg.map has none
-  bool initUsed = false;
-  for (intptr_t r = 0; hasInitArguments && r < nInits; ++r)
-    initUsed |= countUses(mlirBlockGetArgument(body, nInputs + r)) > 0;
-  rule->unusedInit = !initUsed;
-
-  if (reduces && hasInitArguments) {
-    bool known = true;
-    for (intptr_t r = 0; r < nInits; ++r) {
-      MlirValue other;
-      ShardCombiner found = bodyCombiner(mlirOperationGetOperand(yield, r),
-                                         mlirBlockGetArgument(body, nInputs + r), &other);
-      // What another result has so far must not feed this one.
-      for (intptr_t k = 0; k < nInits && found != SHARD_COMBINER_NONE; ++k)
-        if (mentions(body, other, mlirBlockGetArgument(body, nInputs + k), 0))
-          found = SHARD_COMBINER_NONE;
-      if (r == 0)
-        combiner = found, folded = other, accumulator = mlirBlockGetArgument(body, nInputs);
-      known &= found != SHARD_COMBINER_NONE;
-      for (int32_t k = 0; k < rule->nResults; ++k)
-        if (rule->results[k].operandIndex == r)
-          rule->results[k].combiner = found;
-    }
+  bool known = true;
+  for (intptr_t r = 0; r < nInits; ++r) {
+    MlirValue other;
+    ShardCombiner found = bodyCombiner(mlirOperationGetOperand(yield, r),
+                                       mlirBlockGetArgument(body, nInputs + r), &other);
+    // What another result has so far must not feed this one.
+    for (intptr_t k = 0; k < nInits && found != SHARD_COMBINER_NONE; ++k)
+      if (mentions(body, other, mlirBlockGetArgument(body, nInputs + k), 0))
+        found = SHARD_COMBINER_NONE;
+    if (r == 0)
+      combiner = found, *outFolded = other;
+    known &= found != SHARD_COMBINER_NONE;
+    for (int32_t k = 0; k < rule->nResults; ++k)
+      if (rule->results[k].operandIndex == r)
+        rule->results[k].combiner = found;
+  }
+  if (!known)
+    combiner = SHARD_COMBINER_NONE;
+  for (int32_t f = 0; f < rule->nFactors; ++f) {
+    ShardFactor *factor = &rule->factors[f];
+    if (factor->kind != SHARD_FACTOR_REDUCTION)
+      continue;
+    factor->combiner = combiner;
     if (!known)
-      combiner = SHARD_COMBINER_NONE;
-    for (int32_t f = 0; f < rule->nFactors; ++f) {
-      ShardFactor *factor = &rule->factors[f];
-      if (factor->kind != SHARD_FACTOR_REDUCTION)
-        continue;
-      factor->combiner = combiner;
-      if (!known)
-        factor->kind = SHARD_FACTOR_WHOLE;
-    }
+      factor->kind = SHARD_FACTOR_WHOLE;
   }
-  if (nInits != 1)
-    return;
+  return combiner;
+}
 
-  MlirValue value = mlirOperationGetOperand(yield, 0);
-  bool sum = false;
-  if (combiner == SHARD_COMBINER_SUM)
-    value = folded, sum = true;
-  if (sum && multipliesInputs(body, value, nInputs, 0)) {
-    rule->contraction = true;
-    rule->flops = 2;
-    for (int32_t l = 0; l < shape->nLoops; ++l)
-      if (shape->loops[l].real)
-        rule->flops *= shape->loops[l].size;
-  }
-  if (reduces && !sum)
-    return;
-  if (!reduces && initUsed && hasInitArguments) {
-    // An elementwise body that reads its init: the init is an ordinary input.
-    sum = false;
-  }
-
-  // Candidate variables: float operands that the body reads.
-  int32_t candidates[32], nCandidates = 0;
-  for (int32_t i = 0; i < rule->nOperands && nCandidates < 6; ++i) {
+/// Operands that may be variables of a linear function: numbers that the body reads. Returns how
+/// many of at most `room`.
+static int32_t findVariables(ShardRuleBuilder *b, const ShardOpRule *rule, bool sum, int32_t room,
+                             int32_t *out) {
+  int32_t n = 0;
+  for (int32_t i = 0; i < rule->nOperands && n < room; ++i) {
     const ShardPort *port = &rule->operands[i];
     if (port->init && (sum || rule->unusedInit))
       continue;
     MlirType element = mlirShapedTypeGetElementType(b->rules->values[port->value].type);
-    if (isFloat(element) || mlirTypeIsAInteger(element))
-      if (!(mlirTypeIsAInteger(element) && mlirIntegerTypeGetWidth(element) == 1))
-        candidates[nCandidates++] = i;
+    if (isFloat(element) || (mlirTypeIsAInteger(element) && mlirIntegerTypeGetWidth(element) != 1))
+      out[n++] = i;
   }
+  return n;
+}
+
+/// Adds the least sets of operands in which `value` is linear.
+static void addLinearSets(ShardRuleBuilder *b, const ShardOpShape *shape, ShardOpRule *rule,
+                          MlirBlock body, MlirValue value, MlirValue accumulator, bool sum) {
+  enum { MAX_VARIABLES = 6 };
+  int32_t candidates[MAX_VARIABLES];
+  int32_t nCandidates = findVariables(b, rule, sum, MAX_VARIABLES, candidates);
   uint32_t found[64];
   int32_t nFound = 0;
   // A replicated init of a sum enters as it is only when it is zero; else it joins every set.
@@ -323,6 +302,44 @@ void shardRuleAnalyseBody(ShardRuleBuilder *b, const ShardOpShape *shape, ShardO
   }
   for (int32_t k = 0; k < nFound; ++k)
     shardRuleAddLinear(b, rule, found[k] | initMask);
+}
+
+void shardRuleAnalyseBody(ShardRuleBuilder *b, const ShardOpShape *shape, ShardOpRule *rule) {
+  MlirOperation op = rule->op;
+  MlirBlock body = shardOpBody(op);
+  intptr_t nInits = mlirOperationGetNumResults(op);
+  intptr_t nInputs = mlirOperationGetNumOperands(op) - nInits;
+  bool reduces = false;
+  for (int32_t f = 0; f < rule->nFactors; ++f)
+    reduces |= rule->factors[f].kind == SHARD_FACTOR_REDUCTION;
+
+  bool hasInitArguments = mlirBlockGetNumArguments(body) >= nInputs + nInits; // linalg.map has none
+  bool initUsed = false;
+  for (intptr_t r = 0; hasInitArguments && r < nInits; ++r)
+    initUsed |= countUses(mlirBlockGetArgument(body, nInputs + r)) > 0;
+  rule->unusedInit = !initUsed;
+
+  ShardCombiner combiner = SHARD_COMBINER_NONE;
+  MlirValue folded = {NULL}, accumulator = {NULL};
+  if (reduces && hasInitArguments) {
+    combiner = bindCombiners(rule, body, nInputs, &folded);
+    accumulator = mlirBlockGetArgument(body, nInputs);
+  }
+  if (nInits != 1)
+    return;
+
+  bool sum = combiner == SHARD_COMBINER_SUM;
+  MlirValue value = sum ? folded : mlirOperationGetOperand(mlirBlockGetTerminator(body), 0);
+  if (sum && multipliesInputs(body, value, nInputs, 0)) {
+    rule->contraction = true;
+    rule->flops = 2;
+    for (int32_t l = 0; l < shape->nLoops; ++l)
+      if (shape->loops[l].real)
+        rule->flops *= shape->loops[l].size;
+  }
+  if (reduces && !sum)
+    return;
+  addLinearSets(b, shape, rule, body, value, accumulator, sum);
   MlirOperation def = shardValueDefiningOp(value);
   rule->movement = !reduces && (!def.ptr || !mlirBlockEqual(mlirOperationGetBlock(def), body) ||
                                 shardOpIs(def, "tensor.extract"));

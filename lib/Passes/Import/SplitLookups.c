@@ -103,6 +103,36 @@ static void renumberIndex(MlirOperation op, const intptr_t *newDim) {
     shardOpSetAttribute(op, "dim", shardAttrI64(mlirOperationGetContext(op), newDim[dim]));
 }
 
+/// Clones into the new body the slice, then what is asserted of it (which goes from the old one),
+/// then the lookup, which it yields. `values`: what stands for the old body's arguments.
+static void cloneLookup(const ShardImport *import, MlirOperation extract, const Slice *slice,
+                        MlirBlock oldBody, intptr_t nInputs, const intptr_t *newDim,
+                        ShardPointerMap *values, MlirBlock body) {
+  MlirOperation none = {NULL};
+  for (intptr_t i = 0; i < slice->nOps; ++i)
+    renumberIndex(shardOpCloneMapped(slice->ops[i], body, none, values), newDim);
+  intptr_t nOld;
+  MlirOperation *old = shardBlockOps(oldBody, import->arena, &nOld);
+  for (intptr_t i = 0; i < nOld; ++i) {
+    if (!shardOpIs(old[i], "cf.assert"))
+      continue;
+    Slice about = sliceOperands(old[i], 0, oldBody, nInputs);
+    if (!isWithin(&about, slice))
+      continue;
+    for (intptr_t k = 0; k < about.nOps; ++k) {
+      int64_t clonedAlready;
+      if (!shardPointerMapGet(values, mlirOperationGetResult(about.ops[k], 0).ptr, &clonedAlready))
+        renumberIndex(shardOpCloneMapped(about.ops[k], body, none, values), newDim);
+    }
+    shardOpCloneMapped(old[i], body, none, values);
+    mlirOperationDestroy(old[i]);
+  }
+  MlirOperation lookup = shardOpCloneMapped(extract, body, none, values);
+  MlirValue found = mlirOperationGetResult(lookup, 0);
+  shardOpCreate(body, none, mlirOperationGetLocation(extract), "linalg.yield", 0, NULL, 1, &found,
+                0, NULL, 0, NULL);
+}
+
 static void moveOut(const ShardImport *import, MlirOperation op, MlirOperation extract,
                     Slice *slice, intptr_t nLoops, const int64_t *extents, intptr_t nInputs) {
   MlirContext context = import->context;
@@ -150,33 +180,7 @@ static void moveOut(const ShardImport *import, MlirOperation op, MlirOperation e
   for (intptr_t i = 0, k = 0; i < nInputs; ++i)
     if (slice->inputs[i])
       shardValueMapSet(values, mlirBlockGetArgument(oldBody, i), mlirBlockGetArgument(body, k++));
-  MlirOperation none = {NULL};
-  // The slice, then what is asserted of it, then the lookup.
-  for (intptr_t i = 0; i < slice->nOps; ++i) {
-    MlirOperation clone = shardOpCloneMapped(slice->ops[i], body, none, values);
-    renumberIndex(clone, newDim);
-  }
-  intptr_t nOld;
-  MlirOperation *old = shardBlockOps(oldBody, arena, &nOld);
-  for (intptr_t i = 0; i < nOld; ++i) {
-    if (!shardOpIs(old[i], "cf.assert"))
-      continue;
-    Slice about = sliceOperands(old[i], 0, oldBody, nInputs);
-    if (!isWithin(&about, slice))
-      continue;
-    for (intptr_t k = 0; k < about.nOps; ++k) {
-      int64_t clonedAlready;
-      if (shardPointerMapGet(values, mlirOperationGetResult(about.ops[k], 0).ptr, &clonedAlready))
-        continue;
-      MlirOperation clone = shardOpCloneMapped(about.ops[k], body, none, values);
-      renumberIndex(clone, newDim);
-    }
-    shardOpCloneMapped(old[i], body, none, values);
-    mlirOperationDestroy(old[i]);
-  }
-  MlirOperation lookup = shardOpCloneMapped(extract, body, none, values);
-  MlirValue found = mlirOperationGetResult(lookup, 0);
-  shardOpCreate(body, none, location, "linalg.yield", 0, NULL, 1, &found, 0, NULL, 0, NULL);
+  cloneLookup(import, extract, slice, oldBody, nInputs, newDim, values, body);
   MlirRegion region = mlirRegionCreate();
   mlirRegionAppendOwnedBlock(region, body);
   MlirAttribute parallel = mlirAttributeParseGet(

@@ -437,99 +437,129 @@ static intptr_t extentOf(MlirOperation func, intptr_t argument, const ShardDynam
   return number >= 0 && number < dynamic->nDims ? (intptr_t)number : -1;
 }
 
-MlirLogicalResult shardProgramInfoCollect(ShardLowering *lowering) {
-  MlirContext context = lowering->context;
-  ShardArena *arena = lowering->arena;
-  ShardMesh mesh = {0};
-  if (!shardMeshRead(lowering->module, arena, &mesh))
-    mesh.nAxes = 0;
+static MlirAttribute listAttribute(MlirContext context, const ValueList *list) {
+  return mlirArrayAttrGet(context, (intptr_t)list->nItems, list->items);
+}
 
-  ShardDynamicInfo dynamic;
-  if (mlirLogicalResultIsFailure(shardDynamicInfoRead(lowering, &dynamic)))
-    return mlirLogicalResultFailure();
+enum { MAX_STAGES = 4096 };
 
-  // The stages: public functions, in the order of `spmd.stage`.
-  MlirOperation stages[4096];
-  intptr_t nStages = 0;
+/// The stages: public functions, in the order of `spmd.stage`.
+static MlirLogicalResult collectStages(ShardLowering *lowering, ShardOpList *stages) {
   MlirBlock top = shardOpBody(lowering->module);
   for (MlirOperation op = mlirBlockGetFirstOperation(top); !mlirOperationIsNull(op);
        op = mlirOperationGetNextInBlock(op)) {
     if (!shardOpIs(op, "func.func") || !shardFuncIsPublic(op) ||
         mlirBlockIsNull(shardFuncGetBody(op)))
       continue;
-    int64_t stage = 0;
+    int64_t stage = 0, next = (int64_t)stages->nOps;
     MlirAttribute attribute = shardOpGetAttribute(op, "spmd.stage");
     if (!mlirAttributeIsNull(attribute))
       shardAttrGetI64(attribute, &stage);
-    else if (nStages)
+    else if (next)
       return shardEmitError(op,
                             "a second public function; expected one, or stages with 'spmd.stage'");
-    if (stage != nStages)
+    if (stage != next)
       return shardEmitError(
-          op, "'spmd.stage' is %" PRId64 ", expected %" PRIdPTR ": stages stand in order", stage,
-          nStages);
-    if (nStages == (intptr_t)(sizeof(stages) / sizeof(stages[0])))
+          op, "'spmd.stage' is %" PRId64 ", expected %" PRId64 ": stages stand in order", stage,
+          next);
+    if (next == MAX_STAGES)
       return shardEmitError(op, "more than 4096 stages");
-    stages[nStages++] = op;
+    shardOpListAppend(stages, op);
   }
-  if (!nStages)
+  if (!stages->nOps)
     return shardEmitError(lowering->module, "no public function with a body");
+  return mlirLogicalResultSuccess();
+}
 
-  ValueList arguments = {.arena = arena}, results = {.arena = arena};
-  MlirAttribute *stageAttributes = SHARD_ARENA_ARRAY(arena, MlirAttribute, nStages);
-  int32_t **allArguments = SHARD_ARENA_ARRAY(arena, int32_t *, nStages);
-  int32_t **allResults = SHARD_ARENA_ARRAY(arena, int32_t *, nStages);
-  for (intptr_t s = 0; s < nStages; ++s) {
-    MlirOperation func = stages[s];
-    MlirBlock body = shardFuncGetBody(func);
-    intptr_t nArguments = mlirBlockGetNumArguments(body);
-    MlirOperation terminator = mlirBlockGetTerminator(body);
-    intptr_t nResults = mlirOperationGetNumOperands(terminator);
-    int32_t *argumentIndices = SHARD_ARENA_ARRAY(arena, int32_t, nArguments);
-    int32_t *resultIndices = SHARD_ARENA_ARRAY(arena, int32_t, nResults);
-    for (intptr_t i = 0; i < nArguments; ++i) {
-      intptr_t extent = extentOf(func, i, &dynamic);
-      if (extent >= 0) { // no argument of the program's, but one of its dims
-        argumentIndices[i] = (int32_t)(-1 - extent);
-        continue;
-      }
-      if (mlirLogicalResultIsFailure(describeValue(
-              lowering, &dynamic, &mesh, func, i, mlirValueGetType(mlirBlockGetArgument(body, i)),
-              shardFuncGetArgumentAttribute, "spmd.arg", &arguments, &argumentIndices[i])))
-        return mlirLogicalResultFailure();
+/// What the tables are made from.
+typedef struct Program {
+  ShardMesh mesh;
+  ShardDynamicInfo dynamic;
+  ValueList arguments, results;
+} Program;
+
+/// A stage's arguments and results as indices into the program's lists; of an argument that is an
+/// extent, -1 - its number.
+typedef struct StageValues {
+  intptr_t nArguments, nResults;
+  int32_t *arguments, *results;
+} StageValues;
+
+static MlirLogicalResult describeStage(ShardLowering *lowering, Program *program,
+                                       MlirOperation func, StageValues *out) {
+  MlirBlock body = shardFuncGetBody(func);
+  MlirOperation terminator = mlirBlockGetTerminator(body);
+  out->nArguments = mlirBlockGetNumArguments(body);
+  out->nResults = mlirOperationGetNumOperands(terminator);
+  out->arguments = SHARD_ARENA_ARRAY(lowering->arena, int32_t, out->nArguments);
+  out->results = SHARD_ARENA_ARRAY(lowering->arena, int32_t, out->nResults);
+  for (intptr_t i = 0; i < out->nArguments; ++i) {
+    intptr_t extent = extentOf(func, i, &program->dynamic);
+    if (extent >= 0) { // no argument of the program's, but one of its dims
+      out->arguments[i] = (int32_t)(-1 - extent);
+      continue;
     }
-    for (intptr_t i = 0; i < nResults; ++i)
-      if (mlirLogicalResultIsFailure(describeValue(
-              lowering, &dynamic, &mesh, func, i,
-              mlirValueGetType(mlirOperationGetOperand(terminator, i)), shardFuncGetResultAttribute,
-              "spmd.result", &results, &resultIndices[i])))
-        return mlirLogicalResultFailure();
-    allArguments[s] = argumentIndices;
-    allResults[s] = resultIndices;
+    MlirType type = mlirValueGetType(mlirBlockGetArgument(body, i));
+    if (mlirLogicalResultIsFailure(describeValue(lowering, &program->dynamic, &program->mesh, func,
+                                                 i, type, shardFuncGetArgumentAttribute, "spmd.arg",
+                                                 &program->arguments, &out->arguments[i])))
+      return mlirLogicalResultFailure();
   }
-  int32_t *argumentPlaces = sortValues(&arguments), *resultPlaces = sortValues(&results);
-  for (intptr_t s = 0; s < nStages; ++s) {
-    MlirBlock body = shardFuncGetBody(stages[s]);
-    intptr_t nArguments = mlirBlockGetNumArguments(body);
-    intptr_t nResults = mlirOperationGetNumOperands(mlirBlockGetTerminator(body));
-    // Extents come from `dims`, the others are what the caller gives, in order.
-    int32_t *extents = SHARD_ARENA_ARRAY(arena, int32_t, nArguments);
-    intptr_t nGiven = 0;
-    for (intptr_t i = 0; i < nArguments; ++i) {
-      int32_t place = allArguments[s][i];
-      extents[i] = place < 0 ? -1 - place : -1;
-      if (place >= 0)
-        allArguments[s][nGiven++] = argumentPlaces[place];
-    }
-    for (intptr_t i = 0; i < nResults; ++i)
-      allResults[s][i] = resultPlaces[allResults[s][i]];
-    MlirNamedAttribute entries[] = {
-        shardNamed(context, "function", shardOpGetAttribute(stages[s], "sym_name")),
-        shardNamed(context, "arguments", mlirDenseI32ArrayGet(context, nGiven, allArguments[s])),
-        shardNamed(context, "extents", mlirDenseI32ArrayGet(context, nArguments, extents)),
-        shardNamed(context, "results", mlirDenseI32ArrayGet(context, nResults, allResults[s]))};
-    stageAttributes[s] = mlirDictionaryAttrGet(context, 4, entries);
+  for (intptr_t i = 0; i < out->nResults; ++i) {
+    MlirType type = mlirValueGetType(mlirOperationGetOperand(terminator, i));
+    if (mlirLogicalResultIsFailure(describeValue(
+            lowering, &program->dynamic, &program->mesh, func, i, type, shardFuncGetResultAttribute,
+            "spmd.result", &program->results, &out->results[i])))
+      return mlirLogicalResultFailure();
   }
+  return mlirLogicalResultSuccess();
+}
+
+/// The stage's row. `argumentPlaces` and `resultPlaces`: where the lists' values are once sorted.
+static MlirAttribute stageAttribute(ShardLowering *lowering, MlirOperation func,
+                                    StageValues *values, const int32_t *argumentPlaces,
+                                    const int32_t *resultPlaces) {
+  MlirContext context = lowering->context;
+  // Extents come from `dims`, the others are what the caller gives, in order.
+  int32_t *extents = SHARD_ARENA_ARRAY(lowering->arena, int32_t, values->nArguments);
+  intptr_t nGiven = 0;
+  for (intptr_t i = 0; i < values->nArguments; ++i) {
+    int32_t place = values->arguments[i];
+    extents[i] = place < 0 ? -1 - place : -1;
+    if (place >= 0)
+      values->arguments[nGiven++] = argumentPlaces[place];
+  }
+  for (intptr_t i = 0; i < values->nResults; ++i)
+    values->results[i] = resultPlaces[values->results[i]];
+  MlirNamedAttribute entries[] = {
+      shardNamed(context, "function", shardOpGetAttribute(func, "sym_name")),
+      shardNamed(context, "arguments", mlirDenseI32ArrayGet(context, nGiven, values->arguments)),
+      shardNamed(context, "extents", mlirDenseI32ArrayGet(context, values->nArguments, extents)),
+      shardNamed(context, "results",
+                 mlirDenseI32ArrayGet(context, values->nResults, values->results))};
+  return mlirDictionaryAttrGet(context, sizeof(entries) / sizeof(entries[0]), entries);
+}
+
+MlirLogicalResult shardProgramInfoCollect(ShardLowering *lowering) {
+  MlirContext context = lowering->context;
+  ShardArena *arena = lowering->arena;
+  Program program = {.arguments = {.arena = arena}, .results = {.arena = arena}};
+  if (!shardMeshRead(lowering->module, arena, &program.mesh))
+    program.mesh.nAxes = 0;
+  ShardOpList stages = {.arena = arena};
+  if (mlirLogicalResultIsFailure(shardDynamicInfoRead(lowering, &program.dynamic)) ||
+      mlirLogicalResultIsFailure(collectStages(lowering, &stages)))
+    return mlirLogicalResultFailure();
+  intptr_t nStages = (intptr_t)stages.nOps;
+  StageValues *values = SHARD_ARENA_ARRAY(arena, StageValues, nStages);
+  for (intptr_t s = 0; s < nStages; ++s)
+    if (mlirLogicalResultIsFailure(describeStage(lowering, &program, stages.ops[s], &values[s])))
+      return mlirLogicalResultFailure();
+  int32_t *argumentPlaces = sortValues(&program.arguments);
+  int32_t *resultPlaces = sortValues(&program.results);
+  MlirAttribute *rows = SHARD_ARENA_ARRAY(arena, MlirAttribute, nStages);
+  for (intptr_t s = 0; s < nStages; ++s)
+    rows[s] = stageAttribute(lowering, stages.ops[s], &values[s], argumentPlaces, resultPlaces);
 
   SiteCollector sites = {.lowering = lowering, .list = {.arena = arena}};
   if (mlirLogicalResultIsFailure(shardWalk(lowering->module, NULL, collectSite, &sites)))
@@ -537,29 +567,27 @@ MlirLogicalResult shardProgramInfoCollect(ShardLowering *lowering) {
   if (sites.list.nItems)
     qsort(sites.list.items, sites.list.nItems, sizeof(*sites.list.items), compareSites);
 
+  const ShardMesh *mesh = &program.mesh;
   MlirAttribute axes[SHARD_MAX_AXES];
   int64_t pp = -1;
-  for (int32_t i = 0; i < mesh.nAxes; ++i) {
-    axes[i] = shardAttrString(context, mesh.names[i]);
-    if (!strcmp(mesh.names[i], "pp"))
+  for (int32_t i = 0; i < mesh->nAxes; ++i) {
+    axes[i] = shardAttrString(context, mesh->names[i]);
+    if (!strcmp(mesh->names[i], "pp"))
       pp = i;
   }
-  if (nStages > 1 && (pp < 0 || mesh.sizes[pp] != nStages))
+  if (nStages > 1 && (pp < 0 || mesh->sizes[pp] != nStages))
     return shardEmitError(lowering->module,
                           "%" PRIdPTR " stages; the mesh's axis 'pp' must have that size", nStages);
   MlirNamedAttribute entries[] = {
-      shardNamed(context, "axes", mlirArrayAttrGet(context, mesh.nAxes, axes)),
-      shardNamed(context, "sizes", shardAttrI64Array(context, mesh.nAxes, mesh.sizes)),
+      shardNamed(context, "axes", mlirArrayAttrGet(context, mesh->nAxes, axes)),
+      shardNamed(context, "sizes", shardAttrI64Array(context, mesh->nAxes, mesh->sizes)),
       shardNamed(context, "pp", shardAttrI64(context, nStages > 1 ? pp : -1)),
-      shardNamed(context, "dims", dynamic.dims),
-      shardNamed(context, "equal", dynamic.equal),
-      shardNamed(context, "arguments",
-                 mlirArrayAttrGet(context, (intptr_t)arguments.nItems, arguments.items)),
-      shardNamed(context, "results",
-                 mlirArrayAttrGet(context, (intptr_t)results.nItems, results.items)),
-      shardNamed(context, "stages", mlirArrayAttrGet(context, nStages, stageAttributes)),
-      shardNamed(context, "sites",
-                 mlirArrayAttrGet(context, (intptr_t)sites.list.nItems, sites.list.items))};
+      shardNamed(context, "dims", program.dynamic.dims),
+      shardNamed(context, "equal", program.dynamic.equal),
+      shardNamed(context, "arguments", listAttribute(context, &program.arguments)),
+      shardNamed(context, "results", listAttribute(context, &program.results)),
+      shardNamed(context, "stages", mlirArrayAttrGet(context, nStages, rows)),
+      shardNamed(context, "sites", listAttribute(context, &sites.list))};
   shardOpSetAttribute(
       lowering->module, "spmd.program",
       mlirDictionaryAttrGet(context, sizeof(entries) / sizeof(entries[0]), entries));
