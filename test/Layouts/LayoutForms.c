@@ -8,6 +8,7 @@
 //   odd         other extents, from the row's line `odd: FROM -> TO, ...`
 //   transposed  every tensor with its dimensions in reverse order, reshapes between transposes
 //   larger      each float argument negated before its use, each result used by one more op
+// A line `least-FORM:` has a form's own least.
 // Exit 1 with a message when the row does not parse or says too little.
 //===----------------------------------------------------------------------===//
 #define _GNU_SOURCE
@@ -509,17 +510,22 @@ int main(int argc, char **argv) {
     }
   } else if (strcmp(form, "odd") == 0) {
     Replacement list[MAX_LIST];
-    char *line = headerLine(text, "odd"), *own = headerLine(text, "least-odd");
+    char *line = headerLine(text, "odd");
     if (!line)
       die("'%s' does not say odd", argv[2]);
     int n = readReplacements(line, list);
     writeReplaced(out, text, n, list);
-    least = own ? own : replaced(least, n, list);
+    least = replaced(least, n, list);
   } else if (strcmp(form, "transposed") == 0 || strcmp(form, "larger") == 0) {
     transform(form, text, out);
   } else {
     die("no form '%s'", form);
   }
+  char *ownKey, *own;
+  if (asprintf(&ownKey, "least-%s", form) < 0)
+    die("out of memory");
+  if ((own = headerLine(text, ownKey)))
+    least = own;
   if (fclose(out) != 0)
     die("cannot write '%s'", argv[3]);
   printf("%s|", mesh);

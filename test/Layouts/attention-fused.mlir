@@ -1,7 +1,7 @@
 // layout: causal attention, one weight for q, k and v by columns, cut after the matmul; 16 heads of 64
 // mesh: tp8
-// least: 2*(n-1)/n * 2*256*1024*4 + 2*256*3072/n*4
-// how: all-reduce of the output; at most one local qkv to other devices
+// least: 2*(n-1)/n * 2*256*1024*4 + 2*256*(3072-4*1024/n)/n*4
+// how: all-reduce of the output; the columns of q, k and v that are not in place (four of 3 n pieces are)
 // xla: 7680
 // odd: 256 -> 255
 func.func @main(%x: tensor<2x256x1024xf32> {spmd.sharding = [[], [], []]},

@@ -1,7 +1,8 @@
 // layout: the same with 6 heads of 64: a head lies across two devices
 // mesh: tp4
-// least: 2*(n-1)/n * 2*256*384*4 + 4 * 2*256*32*4
-// how: all-reduce of the output; half-heads of q, k, v and o to a neighbour
+// least: 2*(n-1)/n * 2*256*384*4 + 4 * 384*32*4 / 2
+// least-doubled: 2*(n-1)/n * 2*256*384*4 + 4 * 384*(16+32+48)*4 / 4
+// how: all-reduce of the output; half-heads of the weights, smaller than those of q, k, v and o, to a neighbour
 // xla: 1728
 // odd: 256 -> 255
 // flops: 1.34: six heads on four devices are 2, 1, 2, 1

@@ -1,7 +1,7 @@
 // layout: from (y, -, x) to (-, (x, y), -), x=4, y=2
 // mesh: dp4,tp2
-// least: 16*256*256*4/n
-// how: all-to-all and permute of the shard
+// least: (n-1)/n * 16*256*256*4/n
+// how: an exchange; each device has one part of what it wants
 // xla: 3584
 // odd: 256 -> 255
 // doubled: dp4,tp4

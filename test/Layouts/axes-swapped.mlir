@@ -1,7 +1,7 @@
 // layout: a dimension split over (a, b), wanted over (b, a)
 // mesh: dp2,tp4
-// least: 256*256*4/n
-// how: one permute
+// least: (n-2)/n * 256*256*4/n
+// how: one permute; two devices have what they want
 // xla: 32
 // odd: 256 -> 255
 func.func @main(%x: tensor<256x256xf32> {spmd.sharding = [["dp", "tp"], []]}) -> (tensor<256x256xf32> {spmd.sharding = [["tp", "dp"], []]}) {

@@ -4,6 +4,7 @@
 // how: gather of the tokens and of the router logits, reduce-scatter of the results
 // xla: 5418
 // odd: 512 -> 511
+// flops-doubled: 2: eight experts are on eight of sixteen devices, the others are idle
 func.func @main(%x: tensor<512x256xf32> {spmd.sharding = [["ep"], []]},
                 %router: tensor<256x8xf32> {spmd.sharding = [[], []]},
                 %w1: tensor<8x256x512xf32> {spmd.sharding = [["ep"], [], []]},

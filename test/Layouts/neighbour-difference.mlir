@@ -1,7 +1,7 @@
 // layout: sum over the split dimension of the differences of neighbours
 // mesh: tp8
-// least: 2*256*4 + 2*(n-1)/n * 2*256*4
-// how: one row to the neighbour; all-reduce of the sum
+// least: (n-1)/n * (2*256*4 + 2 * 2*256*4)
+// how: one row to the neighbour from all devices but one; all-reduce of the sum
 // xla: 5.5
 // odd: 1024 -> 1021, 1023 -> 1020
 func.func @main(%x: tensor<2x1024x256xf32> {spmd.sharding = [[], ["tp"], []]}) -> (tensor<2x256xf32> {spmd.sharding = [[], []]}) {

@@ -1,7 +1,8 @@
 // layout: softmax over each of 6 heads of 64, which lie across devices
 // mesh: tp4
-// least: 2 * 2*256*32*4
-// how: half-heads to a neighbour and back
+// least: 2 * 2*256*32*4 / 2
+// least-doubled: 2 * 2*256*(16+32+48)*4 / 4
+// how: half-heads to a neighbour and back, from every other device; over 8 devices three heads lie on four
 // xla: 192
 // odd: 256 -> 255
 func.func @main(%x: tensor<2x256x384xf32> {spmd.sharding = [[], [], ["tp"]]}) -> (tensor<2x256x384xf32> {spmd.sharding = [[], [], ["tp"]]}) {

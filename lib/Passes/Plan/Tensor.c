@@ -8,9 +8,7 @@
 // least; fewer heads than ranks share out the values of a head.
 //===----------------------------------------------------------------------===//
 
-#include "Model.h"
-
-#include "Solve.h"
+#include "TensorSearch.h"
 
 #include "../Core/IR.h"
 
@@ -19,305 +17,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-typedef struct Search {
-  const ShardModel *model;
-  ShardArena *arena;
-  int64_t degree;
-  ShardTensorPlan *plan;
-  int64_t **used;
-  const ShardState *const *pinned;
-  bool unsettled;     // a folded call came out other than the one before it
-  uint8_t *keptWhole; // [entry arguments] annotated by the user, and not with the tensor axis
-} Search;
-
-typedef struct EdgeCheck {
-  const ShardModel *model;
-  uint8_t *gathered; // [entry arguments] weights that would have to be gathered
-  bool legal;
-  int32_t entryReductions; // hidden-sized sums outside layers
-} EdgeCheck;
-
-/// Does every atom of `value` lie on a class of the hidden state, each class as often at most?
-static bool withinHidden(const ShardModel *model, const ShardValueInfo *value) {
-  if (model->hiddenValue < 0)
-    return true;
-  const ShardValueInfo *hidden = &model->rules->values[model->hiddenValue];
-  if (value->nAtoms > hidden->nAtoms)
-    return false;
-  uint32_t taken = 0;
-  for (int32_t a = 0; a < value->nAtoms; ++a) {
-    bool found = false;
-    for (int32_t h = 0; h < hidden->nAtoms && h < 32 && !found; ++h)
-      if (!(taken >> h & 1) && hidden->atoms[h].klass == value->atoms[a].klass)
-        taken |= 1u << h, found = true;
-    if (!found)
-      return false;
-  }
-  return true;
-}
-
-/// Marks the entry's arguments that a moved weight of some function comes from, in any call.
-static void markSources(const ShardModel *model, int32_t value, uint8_t *marked) {
-  const ShardRules *rules = model->rules;
-  for (;;) {
-    const ShardValueInfo *info = &rules->values[value];
-    if (info->definition >= 0) { // through the op that moves it, along its one weight operand
-      const ShardOpRule *rule = &rules->functions[info->function].ops[info->definition];
-      int32_t next = -1;
-      for (int32_t p = 0; p < rule->nOperands; ++p)
-        if (model->weight[rule->operands[p].value])
-          next = rule->operands[p].value;
-      if (next < 0)
-        return;
-      value = next;
-      continue;
-    }
-    if (info->function == model->entry) {
-      marked[info->number] = 1;
-      return;
-    }
-    for (int32_t f = 0; f < rules->nFunctions; ++f)
-      for (int32_t o = 0; o < rules->functions[f].nOps; ++o) {
-        const ShardOpRule *rule = &rules->functions[f].ops[o];
-        for (int32_t g = 0; rule->form == SHARD_OP_LOOP && g < rule->nBodies; ++g)
-          for (int32_t p = 0; rule->bodies[g].callee == info->function && p < rule->nOperands; ++p)
-            if (rule->operands[p].operandIndex < 0 &&
-                rule->operands[p].slot == rule->bodies[g].argumentSlots[info->number])
-              markSources(model, rule->operands[p].value, marked);
-        if (rule->form != SHARD_OP_CALL || rule->callee != info->function)
-          continue;
-        for (int32_t p = 0; p < rule->nOperands; ++p)
-          if (rule->operands[p].operandIndex == info->number)
-            markSources(model, rule->operands[p].value, marked);
-      }
-    return;
-  }
-}
-
-static void checkEdge(void *user, const ShardEdge *edge) {
-  EdgeCheck *check = user;
-  const ShardValueInfo *value = &check->model->rules->values[edge->value];
-  if (check->model->weight[edge->value])
-    markSources(check->model, edge->value, check->gathered);
-  bool reduction = edge->from == SHARD_STATE_PARTIAL && edge->to == SHARD_STATE_WHOLE &&
-                   edge->combiner == SHARD_COMBINER_SUM;
-  if (!reduction || !withinHidden(check->model, value))
-    check->legal = false;
-  if (edge->function == check->model->entry && reduction)
-    check->entryReductions += value->count;
-}
-
-static bool isBarred(const ShardTensorPlan *plan, int32_t argument, int32_t klass) {
-  for (const ShardBarredWeight *weight = plan->barred; weight; weight = weight->next)
-    if (weight->argument == argument && weight->klass == klass)
-      return true;
-  return false;
-}
-
-int32_t shardTensorPlanAtom(const ShardModel *model, const ShardTensorPlan *plan, int32_t argument,
-                            int32_t subAxis) {
-  if (plan->model != model) // the fold's
-    argument = model->fold->argumentOf[argument], model = plan->model;
-  int32_t v = model->rules->functions[model->entry].arguments[argument];
-  if (v < 0 || !model->weight[v])
-    return -1;
-  const ShardValueInfo *value = &model->rules->values[v];
-  for (int32_t i = 0; i < value->nAtoms; ++i) {
-    int32_t c = value->atoms[i].klass;
-    if (plan->begin[c] <= subAxis && subAxis < plan->end[c] && !isBarred(plan, argument, c))
-      return i;
-  }
-  return -1;
-}
-
-static ShardState *seedArguments(const Search *s, const ShardTensorPlan *plan, int32_t subAxis) {
-  int32_t n = s->model->nArguments;
-  ShardState *seeds = SHARD_ARENA_ARRAY(s->arena, ShardState, n ? n : 1);
-  for (int32_t a = 0; a < n; ++a)
-    seeds[a] = s->keptWhole[a]
-                   ? SHARD_STATE_WHOLE
-                   : (ShardState)shardTensorPlanAtom(s->model, plan, a, subAxis); // -1: whole
-  return seeds;
-}
-
-typedef struct Evaluation {
-  int32_t entryReductions; // sums outside layers
-  int64_t splitBytes;      // of weights, that a rank need not hold: what the plan is for
-  int64_t flops;           // of the contractions of the most loaded rank
-  int64_t sentBytes;       // by one rank
-  int32_t repeating;       // products of activations split over a part of the axis only
-  uint8_t *gathered;       // [entry arguments] weights that would have to be gathered
-} Evaluation;
-
-static bool hasFactor(const ShardRules *rules, const ShardPort *port, int32_t factor) {
-  for (int32_t a = 0; a < rules->values[port->value].nAtoms; ++a)
-    if (port->factors[a] == factor)
-      return true;
-  return false;
-}
-
-/// Is an operand of a product a weight that brings a dimension of its own (columns) to the result?
-/// A bias that fusion moved into a product of activations is none.
-static bool bringsColumns(const ShardModel *model, const ShardOpRule *rule, int32_t operand) {
-  const ShardRules *rules = model->rules;
-  if (!model->weight[rule->operands[operand].value])
-    return false;
-  for (int32_t f = 0; f < rule->nFactors; ++f) {
-    if (rule->factors[f].kind == SHARD_FACTOR_REDUCTION ||
-        !hasFactor(rules, &rule->operands[operand], f))
-      continue;
-    bool shared = false;
-    for (int32_t p = 0; p < rule->nOperands; ++p)
-      shared |= !model->weight[rule->operands[p].value] && !rule->operands[p].init &&
-                hasFactor(rules, &rule->operands[p], f);
-    if (!shared)
-      return true;
-  }
-  return false;
-}
-
-/// On how many sub-axes a product of activations is split.
-typedef struct SplitCount {
-  int32_t total, last;
-} SplitCount;
-
-static void countSplits(const ShardModel *model, const ShardAxisSolution *solution, bool again,
-                        SplitCount *const *splits) {
-  const ShardRules *rules = model->rules;
-  for (int32_t i = 0; i < solution->nInstances; ++i) {
-    const ShardInstance *instance = solution->instances[i];
-    const ShardFunctionInfo *info = &rules->functions[instance->function];
-    for (int32_t o = 0; o < info->nOps; ++o) {
-      const ShardOpRule *rule = &info->ops[o];
-      bool weight = !rule->contraction;
-      for (int32_t p = 0; p < rule->nOperands; ++p)
-        weight |= bringsColumns(model, rule, p);
-      if (weight)
-        continue;
-      SplitCount *count = &splits[instance->function][o];
-      if (again)
-        count->total -= count->last; // the first attempt on this sub-axis does not count
-      count->last = instance->choices[o] >= 0;
-      count->total += count->last;
-    }
-  }
-}
-
-static int64_t ceilDivide(int64_t a, int64_t b) { return a / b + (a % b != 0); }
-
-/// `parts[function][flat factor]` times the ranks over which a solution splits the factor.
-static void multiplyParts(const ShardRules *rules, const ShardAxisSolution *solution, int64_t size,
-                          int64_t *const *parts) {
-  uint8_t *seen = SHARD_ARENA_ARRAY(rules->arena, uint8_t, rules->nFunctions);
-  for (int32_t i = 0; i < solution->nInstances; ++i) {
-    const ShardInstance *instance = solution->instances[i];
-    if (seen[instance->function]++)
-      continue; // another signature of the same function costs about the same
-    const ShardFunctionInfo *info = &rules->functions[instance->function];
-    int64_t at = 0;
-    for (int32_t o = 0; o < info->nOps; at += info->ops[o++].nFactors)
-      if (instance->choices[o] >= 0)
-        parts[instance->function][at + instance->choices[o]] *= size;
-  }
-}
-
-/// Flops of the contractions of a rank whose shards are all filled.
-static int64_t localFlops(const ShardRules *rules, int32_t entry, int64_t *const *parts) {
-  int64_t total = 0;
-  int64_t *calls = SHARD_ARENA_ARRAY(rules->arena, int64_t, rules->nFunctions);
-  calls[entry] = 1;
-  for (int32_t f = rules->nFunctions - 1; f >= 0; --f) { // callers before callees
-    int64_t at = 0;
-    for (int32_t o = 0; o < rules->functions[f].nOps; ++o) {
-      const ShardOpRule *rule = &rules->functions[f].ops[o];
-      if (rule->form == SHARD_OP_CALL)
-        calls[rule->callee] += calls[f] * rule->count;
-      for (int32_t g = 0; rule->form == SHARD_OP_LOOP && g < rule->nBodies; ++g)
-        calls[rule->bodies[g].callee] += calls[f] * rule->trips;
-      int64_t flops = rule->contraction ? rule->flops : 0;
-      for (int32_t k = 0; k < rule->nFactors; ++k, ++at)
-        flops = flops / rule->factors[k].size * ceilDivide(rule->factors[k].size, parts[f][at]);
-      total += calls[f] * flops;
-    }
-  }
-  return total;
-}
-
-static bool evaluatePlan(Search *s, const ShardTensorPlan *plan, Evaluation *out) {
-  const ShardModel *model = s->model;
-  const ShardFunctionInfo *entry = &model->rules->functions[model->entry];
-  *out = (Evaluation){
-      .gathered = SHARD_ARENA_ARRAY(s->arena, uint8_t, entry->nArguments ? entry->nArguments : 1)};
-  const ShardRules *rules = model->rules;
-  EdgeCheck check = {.model = model, .gathered = out->gathered, .legal = true};
-  SplitCount **splits = SHARD_ARENA_ARRAY(s->arena, SplitCount *, model->rules->nFunctions);
-  int64_t **split = SHARD_ARENA_ARRAY(s->arena, int64_t *, model->rules->nFunctions);
-  for (int32_t f = 0; f < model->rules->nFunctions; ++f) {
-    splits[f] = SHARD_ARENA_ARRAY(s->arena, SplitCount, model->rules->functions[f].nOps);
-    int32_t total;
-    shardFactorOffsets(rules, f, s->arena, &total);
-    split[f] = SHARD_ARENA_ARRAY(s->arena, int64_t, total ? total : 1);
-    for (int32_t k = 0; k < total; ++k)
-      split[f][k] = 1;
-  }
-  int64_t *parts = SHARD_ARENA_ARRAY(s->arena, int64_t, entry->nArguments ? entry->nArguments : 1);
-  for (int32_t a = 0; a < entry->nArguments; ++a)
-    parts[a] = 1;
-  for (int32_t axis = 0; axis < plan->nSubAxes && check.legal; ++axis) {
-    for (int32_t f = 0; f < rules->nFunctions; ++f) {
-      int64_t at = 0;
-      for (int32_t o = 0; o < rules->functions[f].nOps; ++o)
-        for (int32_t k = 0; k < rules->functions[f].ops[o].nFactors; ++k) {
-          int32_t c = rules->functions[f].ops[o].factors[k].klass;
-          int64_t used = 1;
-          for (int32_t b = plan->begin[c]; b < axis && b < plan->end[c]; ++b)
-            used *= plan->sizes[b];
-          s->used[f][at++] = used;
-        }
-    }
-    const ShardState *seeds = seedArguments(s, plan, axis);
-    for (int32_t a = 0; a < entry->nArguments; ++a)
-      if (seeds[a] >= 0) {
-        const ShardValueInfo *value = &rules->values[entry->arguments[a]];
-        int64_t left = value->bytes / parts[a];
-        out->splitBytes += (left - left / plan->sizes[axis]) * value->count;
-        parts[a] *= plan->sizes[axis];
-      }
-    ShardAxisProblem problem = {.rules = rules,
-                                .size = plan->sizes[axis],
-                                .used = s->used,
-                                .pinned = s->pinned,
-                                .entry = model->entry,
-                                .entryArguments = seeds,
-                                .weight = model->weight};
-    // The first guess is usually legal; the search decides about the others.
-    ShardAxisSolution *solution = NULL;
-    for (int32_t attempt = 0; attempt < 2; ++attempt) {
-      problem.search = attempt > 0;
-      solution = shardAxisSolve(&problem, s->arena);
-      s->unsettled |= !solution->settled;
-      check.legal = !solution->entry->cost.forbidden && !solution->entry->cost.repeated;
-      check.entryReductions = 0;
-      memset(out->gathered, 0, (size_t)entry->nArguments);
-      shardAxisVisitEdges(&problem, solution, s->arena, checkEdge, &check);
-      countSplits(model, solution, attempt > 0, splits);
-      if (check.legal)
-        break;
-    }
-    multiplyParts(rules, solution, plan->sizes[axis], split);
-    out->sentBytes += solution->entry->cost.bytes;
-    if (check.entryReductions > out->entryReductions)
-      out->entryReductions = check.entryReductions;
-  }
-  // Scores, say, are then repeated on the ranks of the other sub-axes.
-  for (int32_t f = 0; f < rules->nFunctions; ++f)
-    for (int32_t o = 0; o < rules->functions[f].nOps; ++o)
-      out->repeating += splits[f][o].total && splits[f][o].total != plan->nSubAxes;
-  out->flops = localFlops(rules, model->entry, split);
-  return check.legal;
-}
-
-static ShardTensorPlan *copyPlan(const Search *s, const ShardTensorPlan *plan) {
+static ShardTensorPlan *copyPlan(const ShardTensorSearch *s, const ShardTensorPlan *plan) {
   ShardTensorPlan *copy = SHARD_ARENA_NEW(s->arena, ShardTensorPlan);
   size_t n = (size_t)(s->model->rules->nClasses ? s->model->rules->nClasses : 1);
   *copy = *plan;
@@ -326,24 +26,6 @@ static ShardTensorPlan *copyPlan(const Search *s, const ShardTensorPlan *plan) {
   memcpy(copy->begin, plan->begin, n);
   memcpy(copy->end, plan->end, n);
   return copy;
-}
-
-static void bar(Search *s, ShardTensorPlan *plan, int32_t argument, int32_t klass) {
-  ShardBarredWeight *weight = SHARD_ARENA_NEW(s->arena, ShardBarredWeight);
-  *weight = (ShardBarredWeight){argument, klass, plan->barred};
-  plan->barred = weight;
-}
-
-/// Evaluates a trial that adds class `klass`. A weight that would have to be gathered for it (a
-/// fused one whose pieces are cut otherwise) is left whole, if the others then come out right.
-static bool tryPlan(Search *s, ShardTensorPlan *trial, int32_t klass, Evaluation *out) {
-  if (evaluatePlan(s, trial, out))
-    return true;
-  bool any = false;
-  for (int32_t a = 0; a < s->model->nArguments; ++a)
-    if (out->gathered[a])
-      bar(s, trial, a, klass), any = true;
-  return any && evaluatePlan(s, trial, out);
 }
 
 /// Cuts the sub-axes so that one boundary lies after `product` ranks. False if none can.
@@ -384,115 +66,6 @@ bool shardTensorPlanCut(const ShardModel *model, ShardTensorPlan *plan, int64_t 
   return cutAt(model, plan, product, &boundary);
 }
 
-/// Is the class an index into a table (vocabulary), or kept with the sequence in a result?
-static bool isVocabulary(const ShardModel *model, int32_t klass) {
-  const ShardRules *rules = model->rules;
-  const ShardFunctionInfo *info = &rules->functions[model->entry];
-  for (int32_t o = 0; o < info->nOps; ++o) {
-    const ShardOpRule *rule = &info->ops[o];
-    for (int32_t f = 0; f < rule->nFactors; ++f)
-      if (rule->factors[f].kind == SHARD_FACTOR_GATHER && rule->factors[f].klass == klass)
-        return true;
-    if (rule->form != SHARD_OP_RETURN)
-      continue;
-    for (int32_t p = 0; p < rule->nOperands; ++p) {
-      const ShardValueInfo *value = &rules->values[rule->operands[p].value];
-      bool sequence = false, here = false;
-      for (int32_t a = 0; a < value->nAtoms; ++a) {
-        sequence |= model->sequence[value->atoms[a].klass];
-        here |= value->atoms[a].klass == klass;
-      }
-      if (here && sequence)
-        return true;
-    }
-  }
-  return false;
-}
-
-/// Is `value`, moved out of a table, multiplied as a matrix of the table's own dimensions: one
-/// summed over, another that it brings to the product? A row of an embedding is not.
-static bool multipliesAsMatrix(const ShardModel *model, const ShardFunctionInfo *info, int32_t op,
-                               const ShardValueInfo *table) {
-  const ShardRules *rules = model->rules;
-  ShardArena *arena = shardArenaCreate();
-  uint8_t *moved = SHARD_ARENA_ARRAY(arena, uint8_t, rules->nValues + 1);
-  for (int32_t r = 0; r < info->ops[op].nResults; ++r)
-    moved[info->ops[op].results[r].value] = 1;
-  bool found = false;
-  for (int32_t o = op + 1; o < info->nOps && !found; ++o) {
-    const ShardOpRule *rule = &info->ops[o];
-    for (int32_t p = 0; p < rule->nOperands; ++p) {
-      const ShardPort *port = &rule->operands[p];
-      if (!moved[port->value])
-        continue;
-      for (int32_t r = 0; rule->movement && r < rule->nResults; ++r)
-        moved[rule->results[r].value] = 1;
-      bool summed = false, brought = false;
-      for (int32_t a = 0; rule->contraction && a < rules->values[port->value].nAtoms; ++a) {
-        int32_t factor = port->factors[a];
-        bool own = false, shared = false;
-        for (int32_t t = 0; t < table->nAtoms; ++t)
-          own |= table->atoms[t].klass == rules->values[port->value].atoms[a].klass;
-        for (int32_t q = 0; q < rule->nOperands; ++q)
-          shared |=
-              q != p && !rule->operands[q].init && hasFactor(rules, &rule->operands[q], factor);
-        summed |= own && factor >= 0 && rule->factors[factor].kind == SHARD_FACTOR_REDUCTION;
-        brought |=
-            own && factor >= 0 && rule->factors[factor].kind == SHARD_FACTOR_PARALLEL && !shared;
-      }
-      found |= summed && brought;
-    }
-  }
-  shardArenaDestroy(arena);
-  return found;
-}
-
-/// Does the op read whole matrices of weights by an index of the class?
-static bool looksUpMatrices(const ShardModel *model, const ShardFunctionInfo *info, int32_t op,
-                            int32_t klass) {
-  const ShardRules *rules = model->rules;
-  const ShardOpRule *rule = &info->ops[op];
-  for (int32_t p = 0; p < rule->nOperands; ++p) {
-    const ShardPort *port = &rule->operands[p];
-    const ShardValueInfo *table = &rules->values[port->value];
-    bool indexed = false;
-    for (int32_t a = 0; a < table->nAtoms; ++a) {
-      const ShardFactor *factor = port->factors[a] < 0 ? NULL : &rule->factors[port->factors[a]];
-      indexed |= factor && factor->kind == SHARD_FACTOR_GATHER && factor->klass == klass;
-    }
-    if (indexed && model->weight[port->value] && multipliesAsMatrix(model, info, op, table))
-      return true;
-  }
-  return false;
-}
-
-bool shardModelCountsExperts(const ShardModel *model, int32_t klass) {
-  const ShardRules *rules = model->rules;
-  for (int32_t f = 0; f < rules->nFunctions; ++f)
-    for (int32_t o = 0; o < rules->functions[f].nOps; ++o) {
-      const ShardOpRule *rule = &rules->functions[f].ops[o];
-      if (looksUpMatrices(model, &rules->functions[f], o, klass))
-        return true;
-      if (!rule->contraction)
-        continue;
-      for (int32_t k = 0; k < rule->nFactors; ++k) {
-        if (rule->factors[k].klass != klass || rule->factors[k].kind != SHARD_FACTOR_PARALLEL)
-          continue;
-        bool inWeight = false, inOther = false;
-        for (int32_t p = 0; p < rule->nOperands; ++p) {
-          const ShardPort *port = &rule->operands[p];
-          if (port->init || !hasFactor(rules, port, k))
-            continue;
-          inWeight |= bringsColumns(model, rule, p);
-          inOther |= !model->weight[port->value];
-        }
-        if (inWeight && inOther)
-          return true;
-      }
-    }
-  return false;
-}
-
 /// Values of the entry that reach a call through ops that move weights; null when there is no
 /// layer. Weights that only the entry's own ops use belong to embedding and head.
 static uint8_t *findLayerValues(const ShardModel *model, ShardArena *arena) {
@@ -528,7 +101,7 @@ static bool comesBefore(const Candidate *a, const Candidate *b) {
 
 /// The class of the next minor atom of the same dimension, where a weight's atom `atom` is of
 /// `klass` and that class is free to be split along with it; -1 if none.
-static int32_t minorClass(const Search *s, const ShardValueInfo *value, int32_t atom,
+static int32_t minorClass(const ShardTensorSearch *s, const ShardValueInfo *value, int32_t atom,
                           int32_t klass) {
   if (atom + 1 >= value->nAtoms || value->atoms[atom].klass != klass ||
       value->atoms[atom + 1].dim != value->atoms[atom].dim)
@@ -549,7 +122,7 @@ typedef struct Chain {
 
 /// `plan` with the classes of the chain split over sub-axes, major first; null if these cannot be
 /// cut there.
-static ShardTensorPlan *splitOver(const Search *s, const Chain *chain) {
+static ShardTensorPlan *splitOver(const ShardTensorSearch *s, const Chain *chain) {
   ShardTensorPlan *trial = copyPlan(s, s->plan);
   int32_t begin = 0, end;
   int64_t ranks = 1;
@@ -563,12 +136,12 @@ static ShardTensorPlan *splitOver(const Search *s, const Chain *chain) {
   return trial;
 }
 
-static ShardTensorPlan *splitWhole(const Search *s, int32_t klass) {
+static ShardTensorPlan *splitWhole(const ShardTensorSearch *s, int32_t klass) {
   return splitOver(s, &(Chain){1, {klass}, {s->degree}});
 }
 
 /// What one rank holds of the weights, padding included.
-static int64_t localWeightBytes(const Search *s, const ShardTensorPlan *plan) {
+static int64_t localWeightBytes(const ShardTensorSearch *s, const ShardTensorPlan *plan) {
   const ShardModel *model = s->model;
   const ShardFunctionInfo *info = &model->rules->functions[model->entry];
   int64_t total = 0;
@@ -582,7 +155,7 @@ static int64_t localWeightBytes(const Search *s, const ShardTensorPlan *plan) {
       for (int32_t axis = 0; axis < plan->nSubAxes; ++axis)
         if (shardTensorPlanAtom(model, plan, a, axis) == i)
           parts *= plan->sizes[axis];
-      bytes = bytes / size * ceilDivide(size, parts);
+      bytes = bytes / size * shardCeilDivide(size, parts);
     }
     total += bytes * value->count;
   }
@@ -590,13 +163,13 @@ static int64_t localWeightBytes(const Search *s, const ShardTensorPlan *plan) {
 }
 
 typedef struct UnevenSearch {
-  Search *s;
+  ShardTensorSearch *s;
   int32_t klass;
   bool uneven; // chains whose first part does not divide
   Chain tried[64];
   int32_t nTried;
   ShardTensorPlan *best;
-  Evaluation value;
+  ShardTensorTrial value;
   int64_t bytes; // of weights that one rank holds
 } UnevenSearch;
 
@@ -607,7 +180,7 @@ static bool chainEqual(const Chain *a, const Chain *b) {
   return equal;
 }
 
-static void tryChain(UnevenSearch *u, const Evaluation *now, const Chain *chain) {
+static void tryChain(UnevenSearch *u, const ShardTensorTrial *now, const Chain *chain) {
   for (int32_t t = 0; t < u->nTried; ++t)
     if (chainEqual(&u->tried[t], chain))
       return;
@@ -615,8 +188,8 @@ static void tryChain(UnevenSearch *u, const Evaluation *now, const Chain *chain)
     return;
   u->tried[u->nTried++] = *chain;
   ShardTensorPlan *trial = splitOver(u->s, chain);
-  Evaluation next;
-  if (!trial || !tryPlan(u->s, trial, u->klass, &next) || next.splitBytes <= now->splitBytes)
+  ShardTensorTrial next;
+  if (!trial || !shardTensorTry(u->s, trial, u->klass, &next) || next.splitBytes <= now->splitBytes)
     return;
   int64_t bytes = localWeightBytes(u->s, trial);
   if (u->best &&
@@ -626,7 +199,7 @@ static void tryChain(UnevenSearch *u, const Evaluation *now, const Chain *chain)
 }
 
 /// Tries every chain that begins at the atom, and ends there or at one of the minor atoms.
-static void tryChains(UnevenSearch *u, const Evaluation *now, const ShardValueInfo *value,
+static void tryChains(UnevenSearch *u, const ShardTensorTrial *now, const ShardValueInfo *value,
                       int32_t atom, Chain chain, int64_t ranks) {
   int32_t link = chain.n++, klass = value->atoms[atom].klass;
   chain.classes[link] = klass;
@@ -648,7 +221,7 @@ static void tryChains(UnevenSearch *u, const Evaluation *now, const ShardValueIn
 /// with the next minor atoms of some weight over the rest (key/value heads, the query heads of
 /// each, the values of a head). The flops of the most loaded rank decide, then its weights, then a
 /// part that divides. So ranks may repeat scores: fewer than if each did whole heads or none.
-static bool takeUnevenly(Search *s, int32_t klass, Evaluation *now) {
+static bool takeUnevenly(ShardTensorSearch *s, int32_t klass, ShardTensorTrial *now) {
   const ShardModel *model = s->model;
   const ShardFunctionInfo *info = &model->rules->functions[model->entry];
   UnevenSearch u = {.s = s, .klass = klass};
@@ -672,7 +245,7 @@ static bool takeUnevenly(Search *s, int32_t klass, Evaluation *now) {
 
 /// A class smaller than the degree: its whole here, the rest on the next minor atom of some weight,
 /// where that divides.
-static bool takeWithMinor(Search *s, int32_t klass, Evaluation *now) {
+static bool takeWithMinor(ShardTensorSearch *s, int32_t klass, ShardTensorTrial *now) {
   const ShardModel *model = s->model;
   const ShardFunctionInfo *info = &model->rules->functions[model->entry];
   int64_t size = model->rules->classSizes[klass];
@@ -687,8 +260,8 @@ static bool takeWithMinor(Search *s, int32_t klass, Evaluation *now) {
       if (minor < 0 || model->rules->classSizes[minor] % (s->degree / size))
         continue;
       ShardTensorPlan *trial = splitOver(s, &(Chain){2, {klass, minor}, {size, s->degree / size}});
-      Evaluation next;
-      if (trial && tryPlan(s, trial, klass, &next) && next.splitBytes > now->splitBytes &&
+      ShardTensorTrial next;
+      if (trial && shardTensorTry(s, trial, klass, &next) && next.splitBytes > now->splitBytes &&
           next.repeating <= now->repeating) {
         s->plan = trial, *now = next;
         return true;
@@ -699,10 +272,10 @@ static bool takeWithMinor(Search *s, int32_t klass, Evaluation *now) {
 }
 
 /// A class over the whole degree. A vocabulary adds no sum of the hidden state that is not there.
-static bool takeWhole(Search *s, int32_t klass, bool vocabulary, Evaluation *now) {
+static bool takeWhole(ShardTensorSearch *s, int32_t klass, bool vocabulary, ShardTensorTrial *now) {
   ShardTensorPlan *trial = splitWhole(s, klass);
-  Evaluation next;
-  if (!tryPlan(s, trial, klass, &next) || next.splitBytes <= now->splitBytes ||
+  ShardTensorTrial next;
+  if (!shardTensorTry(s, trial, klass, &next) || next.splitBytes <= now->splitBytes ||
       next.repeating > now->repeating)
     return false;
   if (vocabulary && next.entryReductions > (now->entryReductions > 1 ? now->entryReductions : 1))
@@ -743,9 +316,9 @@ static uint8_t *findKeptWhole(const ShardModel *model, ShardArena *arena) {
   return whole;
 }
 
-static Search startSearch(const ShardModel *model, int64_t degree, ShardArena *arena) {
+static ShardTensorSearch startSearch(const ShardModel *model, int64_t degree, ShardArena *arena) {
   const ShardRules *rules = model->rules;
-  Search s = {.model = model, .arena = arena, .degree = degree};
+  ShardTensorSearch s = {.model = model, .arena = arena, .degree = degree};
   size_t nClasses = (size_t)(rules->nClasses ? rules->nClasses : 1);
   s.plan = SHARD_ARENA_NEW(arena, ShardTensorPlan);
   s.plan->model = model;
@@ -781,7 +354,7 @@ static bool offersClasses(const ShardModel *model, int32_t argument, bool anyPro
 }
 
 /// Candidates, by bytes saved, then by first appearance among the arguments; returns how many.
-static int32_t findCandidates(Search *s, Candidate *candidates) {
+static int32_t findCandidates(ShardTensorSearch *s, Candidate *candidates) {
   const ShardModel *model = s->model;
   const ShardRules *rules = model->rules;
   const ShardFunctionInfo *info = &rules->functions[model->entry];
@@ -803,7 +376,7 @@ static int32_t findCandidates(Search *s, Candidate *candidates) {
           seen[c] = true;
           continue;
         }
-        bool vocabulary = isVocabulary(model, c);
+        bool vocabulary = shardClassIsVocabulary(model, c);
         if (pass == 0 ? (!inLayer || vocabulary) : !vocabulary)
           continue;
         seen[c] = true;
@@ -811,10 +384,10 @@ static int32_t findCandidates(Search *s, Candidate *candidates) {
       }
     }
   for (int32_t i = 0; i < n && model->hiddenValue < 0; ++i) {
-    Evaluation alone;
+    ShardTensorTrial alone;
     ShardTensorPlan *trial = splitWhole(s, candidates[i].klass);
     candidates[i].sent =
-        tryPlan(s, trial, candidates[i].klass, &alone) ? alone.sentBytes : INT64_MAX;
+        shardTensorTry(s, trial, candidates[i].klass, &alone) ? alone.sentBytes : INT64_MAX;
   }
   for (int32_t i = 1; i < n; ++i) // a stable insertion sort
     for (int32_t j = i; j > 0 && comesBefore(&candidates[j], &candidates[j - 1]); --j) {
@@ -825,13 +398,13 @@ static int32_t findCandidates(Search *s, Candidate *candidates) {
 }
 
 /// Takes what can be taken, on the model given or its fold; returns whether anything could.
-static bool takeAll(Search *s) {
+static bool takeAll(ShardTensorSearch *s) {
   const ShardRules *rules = s->model->rules;
   Candidate *candidates = SHARD_ARENA_ARRAY(s->arena, Candidate, rules->nClasses + 1);
   int32_t n = findCandidates(s, candidates);
   bool any = false;
-  Evaluation now;
-  evaluatePlan(s, s->plan, &now);
+  ShardTensorTrial now;
+  shardTensorEvaluate(s, s->plan, &now);
   for (int32_t i = 0; i < n; ++i) {
     int32_t c = candidates[i].klass;
     if (s->plan->begin[c] != s->plan->end[c])
@@ -847,7 +420,7 @@ static bool takeAll(Search *s) {
 ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardArena *arena,
                                  const char **outMessage) {
   *outMessage = NULL;
-  Search s = startSearch(model->folded ? model->folded : model, degree, arena);
+  ShardTensorSearch s = startSearch(model->folded ? model->folded : model, degree, arena);
   if (degree == 1)
     return s.plan;
   bool any = takeAll(&s);
