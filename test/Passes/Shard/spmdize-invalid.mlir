@@ -147,7 +147,13 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %c0 = arith.constant 0 : index
   %0 = math.exp %x {spmd.sharding = [[[]]], spmd.stage = 0 : i64} : tensor<4xf32>
   %s = tensor.extract %0[%c0] {spmd.stage = 0 : i64} : tensor<4xf32>
-  %t = arith.mulf %s, %s : f32
+  %p = arith.cmpf ogt, %s, %s : f32
+  %t = scf.if %p -> f32 {
+    scf.yield %s : f32
+  } else {
+    %u = arith.mulf %s, %s : f32
+    scf.yield %u : f32
+  } {spmd.stage = 0 : i64}
   // expected-error @below {{operand 0 is computed in another stage and is no tensor}}
   %1 = tensor.splat %t {spmd.sharding = [[[]]], spmd.stage = 1 : i64} : tensor<4xf32>
   %2 = arith.addf %0, %1 {spmd.sharding = [[[]]], spmd.stage = 1 : i64} : tensor<4xf32>
