@@ -399,7 +399,7 @@ static bool countTrial(MlirOperation module, ShardArena *arena, TrialCost *out) 
   for (int32_t s = 0; count && s < count->nStages; ++s)
     out->flops += (double)count->stages[s].cost;
   for (intptr_t i = 0; count && i < count->nSites; ++i)
-    out->bytes += count->sites[i].bytes * (double)count->sites[i].nCalls;
+    out->bytes += count->sites[i].bytes * (double)count->sites[i].nTimes;
   return count != NULL;
 }
 
