@@ -2,9 +2,9 @@
 // earlier stage than what they come from: in an op, in a region, through arithmetic.
 // RUN: shard-run %s --auto-shard=pp2 --check --exact | FileCheck %s
 // RUN: shard-run %s --auto-shard=pp3,dp2 --check --exact | FileCheck %s
-// CHECK-COUNT-4: against the unsharded program: equal
+// CHECK-COUNT-6: against the unsharded program: equal
 func.func @main(%x: tensor<4x6xf32>, %u: tensor<6xf32>, %v: tensor<6xf32>, %w: tensor<6xf32>)
-    -> (tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>) {
+    -> (tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>) {
   %i = arith.constant 1 : index
   %a = func.call @layer(%x, %u) : (tensor<4x6xf32>, tensor<6xf32>) -> tensor<4x6xf32>
   %early = tensor.extract %a[%i, %i] : tensor<4x6xf32>
@@ -25,7 +25,10 @@ func.func @main(%x: tensor<4x6xf32>, %u: tensor<6xf32>, %v: tensor<6xf32>, %w: t
   %e = tensor.empty() : tensor<4x6xf32>
   %4 = linalg.map { arith.negf } ins(%a : tensor<4x6xf32>) outs(%e : tensor<4x6xf32>)
   %5 = tensor.insert %sum into %4[%i, %i] : tensor<4x6xf32>
-  return %0, %2, %3, %5 : tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>
+  // A splat of one is made in both stages.
+  %6 = arith.subf %1, %a : tensor<4x6xf32>
+  %7 = arith.mulf %1, %c : tensor<4x6xf32>
+  return %0, %2, %3, %5, %6, %7 : tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>
 }
 func.func private @layer(%x: tensor<4x6xf32>, %w: tensor<6xf32>) -> tensor<4x6xf32> {
   %e = tensor.empty() : tensor<4x6xf32>

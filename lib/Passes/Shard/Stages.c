@@ -74,15 +74,17 @@ static MlirLogicalResult readStages(ShardEntry *entry) {
   int32_t *reads = SHARD_ARENA_ARRAY(entry->spmd->arena, int32_t, entry->nOps); // latest stage
   for (intptr_t i = 0; i < entry->nOps; ++i) {
     int64_t stage = -1;
+    bool anywhere = true; // all that it reads can be made in any stage
     for (int32_t k = 0; k < entry->nInputs[i]; ++k) {
       int32_t input = entry->inputs[i][k];
+      anywhere &= entry->stages[input] < 0;
       int32_t other = entry->stages[input] < 0 ? reads[input] : entry->stages[input];
       stage = other > stage ? other : stage;
     }
     int32_t latest = reads[i] = (int32_t)stage;
     MlirAttribute mark = shardOpGetAttribute(entry->ops[i], "spmd.stage");
     bool free =
-        givesNumbers(entry->ops[i]) || (entry->rules[i] && entry->rules[i]->cheap && latest < 0);
+        givesNumbers(entry->ops[i]) || (entry->rules[i] && entry->rules[i]->cheap && anywhere);
     if (!free && !mlirAttributeIsNull(mark) &&
         (!shardAttrGetI64(mark, &stage) || stage < 0 || stage >= entry->nStages))
       return shardEmitError(entry->ops[i], "'spmd.stage' is not between 0 and %d",
