@@ -212,8 +212,8 @@ static void saveSet(const ShardProgram *program, const Execution *execution, con
     if (value->rank > SHARD_NPY_MAX_RANK)
       stop("%s: result %" PRId32 " has more than %d dimensions", path, value->index,
            SHARD_NPY_MAX_RANK);
-    tensors[i] = (ShardSafetensor){
-        .name = names[i], .type = modelDataTypeOf(value), .rank = value->rank};
+    tensors[i] =
+        (ShardSafetensor){.name = names[i], .type = modelDataTypeOf(value), .rank = value->rank};
     memcpy(tensors[i].shape, value->globalShape, (size_t)value->rank * sizeof(int64_t));
   }
   ShardSafetensorsWriter *writer =

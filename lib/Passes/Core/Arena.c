@@ -18,8 +18,8 @@ struct ShardArena {
   Chunk *chunks; // the first one is being filled
 };
 
-// Many arenas live for one small task: less than what makes malloc tidy up. Large chunks come zeroed
-// by the system, page by page.
+// Many arenas live for one small task: less than what makes malloc tidy up. Large chunks come
+// zeroed by the system, page by page.
 enum { firstChunkBytes = 768, zeroedChunkBytes = 256 * 1024, largestChunkBytes = 4 * 1024 * 1024 };
 
 _Noreturn static void stopOutOfMemory(void) {
