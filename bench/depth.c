@@ -46,8 +46,9 @@ static double search(const ShardModel *model) {
     benchFail(message);
   const ShardRules *rules = model->rules;
   ShardState *seeds = SHARD_ARENA_ARRAY(arena, ShardState, model->nArguments + 1);
+  const int32_t *atoms = shardTensorPlanAtoms(model, plan, 0, arena);
   for (int32_t a = 0; a < model->nArguments; ++a)
-    seeds[a] = (ShardState)shardTensorPlanAtom(model, plan, a, 0);
+    seeds[a] = (ShardState)atoms[a];
   int64_t **used = SHARD_ARENA_ARRAY(arena, int64_t *, rules->nFunctions);
   uint8_t **blocks = SHARD_ARENA_ARRAY(arena, uint8_t *, rules->nFunctions);
   for (int32_t f = 0; f < rules->nFunctions; ++f) {

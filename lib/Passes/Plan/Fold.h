@@ -19,6 +19,8 @@ typedef struct ShardFold {
   int32_t *opOf;                     // [nOps] which op stands for it in the folded function
   int32_t *valueOf;                  // [nValues] as number from firstValue on
   int32_t *argumentOf;               // [nArguments]
+  const uint8_t
+      *weight; // [values of `rules`] as ShardAxisProblem.weight; whose values it folds agree
 } ShardFold;
 
 /// Null when there is nothing to fold. Lives in `arena`; shares what does not change with `rules`.

@@ -415,6 +415,7 @@ static void foldModel(ShardModel *model) {
     folded->weight[fold->firstValue + fold->valueOf[v]] = model->weight[fold->firstValue + v];
   if (model->hiddenValue >= fold->firstValue)
     folded->hiddenValue = fold->firstValue + fold->valueOf[model->hiddenValue - fold->firstValue];
+  fold->weight = folded->weight;
   model->fold = fold, model->folded = folded;
 }
 

@@ -77,9 +77,9 @@ typedef struct ShardTensorPlan {
   const ShardBarredWeight *barred; // the newest first; shared between plans
   bool uneven; // some class, vocabularies aside, does not divide by its sub-axes
 } ShardTensorPlan;
-/// The atom of an argument that the plan splits over a sub-axis; -1 if none.
-int32_t shardTensorPlanAtom(const ShardModel *model, const ShardTensorPlan *plan, int32_t argument,
-                            int32_t subAxis);
+/// The atom of each argument that the plan splits over a sub-axis; -1 if none.
+int32_t *shardTensorPlanAtoms(const ShardModel *model, const ShardTensorPlan *plan, int32_t subAxis,
+                              ShardArena *arena);
 /// Chooses which classes of weights are split over `degree` ranks (see Tensor.c). Null, and a
 /// message, when nothing can be.
 ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardArena *arena,

@@ -221,6 +221,9 @@ static MlirLogicalResult writeArguments(ShardPassRun *run, const ShardModel *mod
   const ShardFunctionInfo *info = &model->rules->functions[model->entry];
   int32_t dp = shardMeshFindAxis(mesh, "dp"), sp = shardMeshFindAxis(mesh, "sp");
   int32_t ep = shardMeshFindAxis(mesh, "ep");
+  int32_t *atoms[SHARD_MAX_AXES];
+  for (int32_t axis = 0; axis < tensor->nSubAxes; ++axis)
+    atoms[axis] = shardTensorPlanAtoms(model, tensor, axis, run->arena);
   ShardFuncAttributes *arguments = shardFuncAttributesRead(info->func, false, run->arena);
   for (int32_t a = 0; a < info->nArguments; ++a) {
     if (info->arguments[a] < 0)
@@ -255,7 +258,7 @@ static MlirLogicalResult writeArguments(ShardPassRun *run, const ShardModel *mod
     }
     if (weight)
       for (int32_t axis = 0; axis < tensor->nSubAxes; ++axis) {
-        int32_t atom = shardTensorPlanAtom(model, tensor, a, axis);
+        int32_t atom = atoms[axis][a];
         if (atom >= 0)
           appendAxis(&sharding->atoms[atom], firstTensor + axis);
       }

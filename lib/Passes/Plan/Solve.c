@@ -243,22 +243,15 @@ static bool foldStates(const int32_t *of, int32_t n, const ShardState *states, S
 /// The problem on folded rules; false if calls that are folded differ in it.
 static bool foldProblem(const ShardAxisProblem *problem, ShardArena *arena, ShardAxisProblem *out) {
   const ShardFold *fold = problem->fold;
-  int32_t f = fold->function, first = fold->firstValue;
+  int32_t f = fold->function;
   size_t n = (size_t)fold->rules->nValues + 1;
   ShardState *arguments = SHARD_ARENA_ARRAY(arena, ShardState, n);
-  uint8_t *weight = SHARD_ARENA_ARRAY(arena, uint8_t, n);
   *out = *problem;
   out->rules = fold->rules, out->fold = NULL;
-  out->entryArguments = arguments, out->weight = weight;
+  out->entryArguments = arguments, out->weight = fold->weight;
   if (problem->entry != f ||
       !foldStates(fold->argumentOf, fold->nArguments, problem->entryArguments, arguments))
     return false;
-  memcpy(weight, problem->weight, (size_t)first);
-  for (int32_t v = 0; v < fold->nValues; ++v)
-    weight[first + fold->valueOf[v]] = problem->weight[first + v];
-  for (int32_t v = 0; v < fold->nValues; ++v)
-    if (weight[first + fold->valueOf[v]] != problem->weight[first + v])
-      return false;
   if (!problem->pinned)
     return true;
   const ShardState **pinned = SHARD_ARENA_ARRAY(arena, const ShardState *, f + 1);
@@ -289,9 +282,7 @@ static ShardInstance *unfoldInstance(const ShardFold *fold, const ShardInstance 
     instance->callees[o] = folded->callees[fold->opOf[o]];
     instance->others[o] = folded->others[fold->opOf[o]];
   }
-  instance->wanted = SHARD_ARENA_ARRAY(arena, ShardState, fold->nArguments + 1);
-  for (int32_t a = 0; a < fold->nArguments; ++a)
-    instance->wanted[a] = folded->wanted[fold->argumentOf[a]];
+  instance->wanted = NULL; // no caller asks
   return instance;
 }
 

@@ -33,9 +33,9 @@ typedef struct ShardInstance {
   int32_t *callees;            // [nOps] instance of a call, else -1
   int32_t *others;             // [nOps] instance of a loop's second body, else -1
   ShardState *results;         // [nResults] states handed to the caller
-  ShardState
-      *wanted;    // [nArguments] what all uses want of an argument that is something else, or FREE
-  ShardCost cost; // of one call, callees included
+  ShardState *wanted; // [nArguments] what all uses want of an argument that is something else, or
+                      // FREE; null of an entry with folded calls
+  ShardCost cost;     // of one call, callees included
 } ShardInstance;
 
 typedef struct ShardAxisProblem {

@@ -153,7 +153,7 @@ static int64_t localWeightBytes(const ShardTensorSearch *s, const ShardTensorPla
     for (int32_t i = 0; i < value->nAtoms; ++i) {
       int64_t parts = 1, size = value->atoms[i].size;
       for (int32_t axis = 0; axis < plan->nSubAxes; ++axis)
-        if (shardTensorPlanAtom(model, plan, a, axis) == i)
+        if (shardTensorPlanAtom(plan, a, axis) == i)
           parts *= plan->sizes[axis];
       bytes = bytes / size * shardCeilDivide(size, parts);
     }

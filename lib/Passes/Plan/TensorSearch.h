@@ -33,6 +33,8 @@ static inline int64_t shardCeilDivide(int64_t a, int64_t b) { return a / b + (a 
 // TensorTrial.c
 //===----------------------------------------------------------------------===//
 
+/// The atom of an argument (of the plan's model) that the plan splits over a sub-axis; -1 if none.
+int32_t shardTensorPlanAtom(const ShardTensorPlan *plan, int32_t argument, int32_t subAxis);
 /// Solves each sub-axis of a plan and adds up. False if it is no legal plan.
 bool shardTensorEvaluate(ShardTensorSearch *s, const ShardTensorPlan *plan, ShardTensorTrial *out);
 /// Evaluates a trial that adds class `klass`. A weight that would have to be gathered for it (a

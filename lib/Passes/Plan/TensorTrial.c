@@ -91,10 +91,8 @@ static bool isBarred(const ShardTensorPlan *plan, int32_t argument, int32_t klas
   return false;
 }
 
-int32_t shardTensorPlanAtom(const ShardModel *model, const ShardTensorPlan *plan, int32_t argument,
-                            int32_t subAxis) {
-  if (plan->model != model) // the fold's
-    argument = model->fold->argumentOf[argument], model = plan->model;
+int32_t shardTensorPlanAtom(const ShardTensorPlan *plan, int32_t argument, int32_t subAxis) {
+  const ShardModel *model = plan->model;
   int32_t v = model->rules->functions[model->entry].arguments[argument];
   if (v < 0 || !model->weight[v])
     return -1;
@@ -107,14 +105,27 @@ int32_t shardTensorPlanAtom(const ShardModel *model, const ShardTensorPlan *plan
   return -1;
 }
 
+int32_t *shardTensorPlanAtoms(const ShardModel *model, const ShardTensorPlan *plan, int32_t subAxis,
+                              ShardArena *arena) {
+  int32_t n = plan->model->nArguments;
+  int32_t *atoms = SHARD_ARENA_ARRAY(arena, int32_t, n + 1);
+  for (int32_t a = 0; a < n; ++a)
+    atoms[a] = shardTensorPlanAtom(plan, a, subAxis);
+  if (plan->model == model)
+    return atoms;
+  int32_t *all = SHARD_ARENA_ARRAY(arena, int32_t, model->nArguments + 1);
+  for (int32_t a = 0; a < model->nArguments; ++a)
+    all[a] = atoms[model->fold->argumentOf[a]];
+  return all;
+}
+
 static ShardState *seedArguments(const ShardTensorSearch *s, const ShardTensorPlan *plan,
                                  int32_t subAxis) {
   int32_t n = s->model->nArguments;
   ShardState *seeds = SHARD_ARENA_ARRAY(s->arena, ShardState, n ? n : 1);
   for (int32_t a = 0; a < n; ++a)
-    seeds[a] = s->keptWhole[a]
-                   ? SHARD_STATE_WHOLE
-                   : (ShardState)shardTensorPlanAtom(s->model, plan, a, subAxis); // -1: whole
+    seeds[a] = s->keptWhole[a] ? SHARD_STATE_WHOLE
+                               : (ShardState)shardTensorPlanAtom(plan, a, subAxis); // -1: whole
   return seeds;
 }
 
