@@ -157,21 +157,28 @@ static MlirLogicalResult refuseType(MlirOperation op, const char *what, MlirType
       what, text.text, maxRank);
 }
 
-/// A tensor without elements; a dynamic extent counts as some.
-static bool isEmptyType(MlirType type) {
-  if (mlirTypeIsARankedTensor(type))
-    for (intptr_t d = 0, rank = mlirShapedTypeGetRank(type); d < rank; ++d)
-      if (!mlirShapedTypeIsDynamicDim(type, d) && mlirShapedTypeGetDimSize(type, d) == 0)
-        return true;
-  return false;
-}
+/// Bytes of all tensors on all ranks are counted in 64 bits.
+static const int64_t maxElements = (int64_t)1 << 48;
 
-static MlirLogicalResult refuseEmpty(MlirOperation op, const char *what, MlirType type) {
+/// A dynamic extent counts as 1.
+static MlirLogicalResult checkElements(MlirOperation op, const char *what, MlirType type) {
+  if (!mlirTypeIsARankedTensor(type))
+    return mlirLogicalResultSuccess();
+  int64_t n = 1;
+  for (intptr_t d = 0, rank = mlirShapedTypeGetRank(type); d < rank && 0 < n && n <= maxElements;
+       ++d) {
+    int64_t size = mlirShapedTypeIsDynamicDim(type, d) ? 1 : mlirShapedTypeGetDimSize(type, d);
+    n = size > maxElements / n ? maxElements + 1 : n * size;
+  }
+  if (0 < n && n <= maxElements)
+    return mlirLogicalResultSuccess();
   TypeText text = {{0}, 0};
   mlirTypePrint(type, appendType, &text);
-  return shardEmitError(op,
-                        "%s has type '%s', which has no elements; expected extents of at least 1",
-                        what, text.text);
+  if (n == 0)
+    return shardEmitError(op,
+                          "%s has type '%s', which has no elements; expected extents of at least 1",
+                          what, text.text);
+  return shardEmitError(op, "%s has type '%s', which has more than 2^48 elements", what, text.text);
 }
 
 static intptr_t firstDynamicDim(MlirType type) {
@@ -191,8 +198,8 @@ static MlirLogicalResult checkOpTypes(void *user, MlirOperation op) {
       continue;
     if (!isKnownType(type))
       return refuseType(op, "result", type);
-    if (isEmptyType(type))
-      return refuseEmpty(op, "result", type);
+    if (mlirLogicalResultIsFailure(checkElements(op, "result", type)))
+      return mlirLogicalResultFailure();
     intptr_t d = firstDynamicDim(type);
     if (d >= 0) {
       MlirStringRef name = shardOpGetName(op);
@@ -212,8 +219,9 @@ static MlirLogicalResult checkArguments(const ShardImport *import, MlirOperation
     MlirType type = mlirValueGetType(mlirBlockGetArgument(body, i));
     if (!isKnownType(type))
       return refuseType(func, shardArenaFormat(import->arena, "argument %td", i), type);
-    if (isEmptyType(type))
-      return refuseEmpty(func, shardArenaFormat(import->arena, "argument %td", i), type);
+    if (mlirLogicalResultIsFailure(
+            checkElements(func, shardArenaFormat(import->arena, "argument %td", i), type)))
+      return mlirLogicalResultFailure();
     bool isEntry = mlirOperationEqual(func, import->entry);
     if (isEntry && !mlirTypeIsARankedTensor(type))
       return refuseType(func, shardArenaFormat(import->arena, "argument %td", i), type);

@@ -219,3 +219,11 @@ func.func @main(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
   %0 = tensor.concat dim(1) %s, %x : (tensor<3x0xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
   return %0 : tensor<3x4xf32>
 }
+
+// -----
+
+// expected-error @below {{argument 0 has type 'tensor<4x4294967296x4294967296xf32>', which has more than 2^48 elements}}
+func.func @main(%x: tensor<4x4294967296x4294967296xf32>) -> tensor<4x4294967296x4294967296xf32> {
+  %0 = arith.addf %x, %x : tensor<4x4294967296x4294967296xf32>
+  return %0 : tensor<4x4294967296x4294967296xf32>
+}
