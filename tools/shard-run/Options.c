@@ -37,7 +37,7 @@ static const OptionRow optionTable[] = {
     {"ranks", "N", OPTION_RANKS, FIELD(ranks), 0, "ranks, to be checked against the mesh", "Run"},
     {"iterations", "N", OPTION_COUNT, FIELD(iterations), 0, "runs in a row (1)", NULL},
     {"sizes", "ARG:D=N,N", OPTION_LIST, FIELD(sizes), 0,
-     "extents of a dimension with a bound, one run each (the bound); repeatable", NULL},
+     "extents of a dimension with a bound, one run each (none: the bounds); repeatable", NULL},
     {"isolate", NULL, OPTION_FLAG, FIELD(isolate), 0, "ranks are processes instead of threads",
      NULL},
     {"json", "FILE", OPTION_TEXT, FIELD(json), 0, "write the figures as JSON", NULL},

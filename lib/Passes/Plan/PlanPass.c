@@ -326,7 +326,12 @@ static MlirLogicalResult checkDegrees(ShardPassRun *run, const ShardModel *model
   if (degrees->dp > 1 && batch == 1 && !annotated)
     return misfit(
         run, model,
-        shardArenaFormat(run->arena, "dp%" PRId64 " does not fit: the batch is 1", degrees->dp));
+        shardArenaFormat(run->arena,
+                         model->batchClass < 0
+                             ? "dp%" PRId64 " does not fit: no dimension of an input leads every "
+                               "result, so none is the batch; \"dims\" of --annotations names it"
+                             : "dp%" PRId64 " does not fit: the batch is 1",
+                         degrees->dp));
   if (degrees->pp > units->nUnits)
     return misfit(
         run, model,
