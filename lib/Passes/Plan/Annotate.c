@@ -114,6 +114,18 @@ static MlirNamedAttribute named(MlirContext context, const char *name, MlirAttri
                                attribute);
 }
 
+/// Whether an axis stands in the `nDims` lists of axes before, or among the `n` names before.
+static bool isNamedBefore(MlirAttribute axis, const MlirAttribute *dims, size_t nDims,
+                          const MlirAttribute *names, size_t n) {
+  bool found = false;
+  for (size_t i = 0; i < n; ++i)
+    found |= mlirAttributeEqual(names[i], axis);
+  for (size_t d = 0; d < nDims; ++d)
+    for (intptr_t i = 0; i < mlirArrayAttrGetNumElements(dims[d]); ++i)
+      found |= mlirAttributeEqual(mlirArrayAttrGetElement(dims[d], i), axis);
+  return found;
+}
+
 static MlirAttribute readSharding(Annotator *a, const char *key, json_t *value) {
   MlirContext context = a->run->context;
   size_t rank = json_array_size(value);
@@ -129,8 +141,14 @@ static MlirAttribute readSharding(Annotator *a, const char *key, json_t *value) 
     bool good = json_is_array(axes);
     for (size_t i = 0; good && i < n; ++i) {
       good = json_is_string(json_array_get(axes, i));
-      if (good)
-        names[i] = shardAttrString(context, json_string_value(json_array_get(axes, i)));
+      if (!good)
+        break;
+      names[i] = shardAttrString(context, json_string_value(json_array_get(axes, i)));
+      if (isNamedBefore(names[i], dims, d, names, i)) {
+        FAIL(a, key, "'sharding' of '%s' names axis '%s' twice", key,
+             json_string_value(json_array_get(axes, i)));
+        return (MlirAttribute){NULL};
+      }
     }
     if (!good) {
       FAIL(a, key, "dimension %zu of 'sharding' of '%s' is not a list of axis names", d, key);
