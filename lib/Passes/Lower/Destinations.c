@@ -195,6 +195,43 @@ static bool becomesCall(MlirOperation op) {
                                               !shardStringIs(name, "shard.grid"));
 }
 
+typedef struct BufferUses {
+  bool asBuffer, other;
+} BufferUses;
+
+/// How a tensor and its reshapes are used.
+static void findBufferUses(MlirValue tensor, BufferUses *uses) {
+  static const char *const views[] = {"tensor.collapse_shape", "tensor.expand_shape", "tensor.cast",
+                                      "tensor.extract_slice"};
+  for (MlirOpOperand use = mlirValueGetFirstUse(tensor); !mlirOpOperandIsNull(use);
+       use = mlirOpOperandGetNextUse(use)) {
+    MlirOperation owner = mlirOpOperandGetOwner(use);
+    bool isView = false;
+    for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); ++i)
+      isView |= shardOpIs(owner, views[i]);
+    if (isView)
+      findBufferUses(mlirOperationGetResult(owner, 0), uses);
+    else if (shardOpIs(owner, "bufferization.to_buffer"))
+      uses->asBuffer = true;
+    else
+      uses->other = true;
+  }
+}
+
+/// What a call or a collective reads of a value that another one made becomes, by folding, a read
+/// of the buffer itself, which bufferization does not see: what may write the value in place has a
+/// copy then.
+static MlirLogicalResult keepReadBuffers(void *user, MlirOperation op) {
+  (void)user;
+  if (!shardOpIs(op, "bufferization.to_tensor"))
+    return mlirLogicalResultSuccess();
+  BufferUses uses = {false, false};
+  findBufferUses(mlirOperationGetResult(op, 0), &uses);
+  if (uses.asBuffer && uses.other)
+    mlirOperationRemoveAttributeByName(op, mlirStringRefCreateFromCString("writable"));
+  return mlirLogicalResultSuccess();
+}
+
 MlirLogicalResult shardLowerToDestinations(ShardLowering *lowering) {
   if (mlirLogicalResultIsFailure(shardWalk(lowering->module, NULL, checkLowering, NULL)))
     return mlirLogicalResultFailure();
@@ -216,6 +253,8 @@ MlirLogicalResult shardLowerToDestinations(ShardLowering *lowering) {
                                        : shardLowerCollective(lowering, list.ops[i])))
       return mlirLogicalResultFailure();
   shardKeepCarriedBuffers(lowering);
+  if (mlirLogicalResultIsFailure(shardWalk(lowering->module, NULL, keepReadBuffers, NULL)))
+    return mlirLogicalResultFailure();
   // The mesh has done its work.
   for (MlirOperation op = mlirBlockGetFirstOperation(top), next; !mlirOperationIsNull(op);
        op = next) {
