@@ -1,10 +1,8 @@
 //===- ArgsJson.c - The list of a model's arguments ---------------*- C -*-===//
-// jansson parses and checks the syntax. It keeps no positions, so the place of an element that is
-// wrong for us is found afterwards by walking the text, which is known to be valid JSON by then.
-//===----------------------------------------------------------------------===//
 #define _GNU_SOURCE
 
 #include "ArgsJson.h"
+#include "JsonPlace.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -14,91 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-//===----------------------------------------------------------------------===//
-// Positions in a valid JSON text
-//===----------------------------------------------------------------------===//
-
-typedef struct Cursor {
-  const char *at, *end;
-} Cursor;
-
-static void skipSpace(Cursor *c) {
-  while (c->at < c->end && (*c->at == ' ' || *c->at == '\t' || *c->at == '\n' || *c->at == '\r'))
-    ++c->at;
-}
-
-static void skipString(Cursor *c) {
-  for (++c->at; c->at < c->end && *c->at != '"'; ++c->at)
-    if (*c->at == '\\')
-      ++c->at;
-  if (c->at < c->end)
-    ++c->at;
-}
-
-static void skipValue(Cursor *c) {
-  int depth = 0;
-  do {
-    skipSpace(c);
-    if (c->at >= c->end)
-      return;
-    char ch = *c->at;
-    if (ch == '"') {
-      skipString(c);
-    } else {
-      depth += (ch == '{' || ch == '[') - (ch == '}' || ch == ']');
-      ++c->at;
-      if (depth == 0 && ch != '}' && ch != ']') // a number or a word
-        while (c->at < c->end && !strchr(",]} \t\r\n", *c->at))
-          ++c->at;
-    }
-  } while (depth > 0);
-}
-
-/// Moves to the value under `key`, or to element `index` when `key` is null. The value there must
-/// be an object or an array that has it; otherwise the cursor stays.
-static void enter(Cursor *c, const char *key, size_t index) {
-  Cursor start;
-  skipSpace(c);
-  start = *c;
-  if (c->at >= c->end || *c->at != (key ? '{' : '['))
-    return;
-  ++c->at;
-  for (size_t i = 0; c->at < c->end; ++i) {
-    skipSpace(c);
-    if (c->at >= c->end || *c->at == '}' || *c->at == ']')
-      break;
-    bool found = !key && i == index;
-    if (key) {
-      const char *name = c->at + 1;
-      skipString(c);
-      size_t length = (size_t)(c->at - 1 - name);
-      found = length == strlen(key) && memcmp(name, key, length) == 0;
-      skipSpace(c);
-      c->at += c->at < c->end; // past the colon
-      skipSpace(c);
-    }
-    if (found)
-      return;
-    skipValue(c);
-    skipSpace(c);
-    if (c->at < c->end && *c->at == ',')
-      ++c->at;
-  }
-  *c = start;
-}
-
-static void findPlace(const char *text, const char *at, int32_t *line, int32_t *column) {
-  *line = 1;
-  *column = 1;
-  for (; text < at; ++text) {
-    ++*column;
-    if (*text == '\n') {
-      ++*line;
-      *column = 1;
-    }
-  }
-}
 
 //===----------------------------------------------------------------------===//
 // The document
@@ -113,16 +26,16 @@ typedef struct Reader {
 
 __attribute__((format(printf, 5, 6))) static bool
 failAt(Reader *r, const char *list, int64_t element, const char *key, const char *format, ...) {
-  Cursor c = {r->text, r->text + r->length};
-  skipSpace(&c);
+  ShardJsonCursor c = {r->text, r->text + r->length};
+  shardJsonSkipSpace(&c);
   if (list)
-    enter(&c, list, 0);
+    shardJsonEnter(&c, list, 0);
   if (element >= 0)
-    enter(&c, NULL, (size_t)element);
+    shardJsonEnter(&c, NULL, (size_t)element);
   if (key)
-    enter(&c, key, 0);
+    shardJsonEnter(&c, key, 0);
   int32_t line, column;
-  findPlace(r->text, c.at, &line, &column);
+  shardJsonFindPlace(r->text, c.at, &line, &column);
   int n = snprintf(r->message, r->messageBytes, "%s:%d:%d: error: ", r->path, line, column);
   if (n >= 0 && (size_t)n < r->messageBytes) {
     va_list arguments;
@@ -229,14 +142,14 @@ static bool readEntry(Reader *r, const char *list, int64_t element, json_t *obje
 
 /// Places of all entries in one walk over the text: a long list must not be walked once per entry.
 static void findEntries(Reader *r, const char *list, size_t n, ShardArgsEntry *entries) {
-  Cursor c = {r->text, r->text + r->length};
-  skipSpace(&c);
-  enter(&c, list, 0);
+  ShardJsonCursor c = {r->text, r->text + r->length};
+  shardJsonSkipSpace(&c);
+  shardJsonEnter(&c, list, 0);
   const char *last = r->text;
   int32_t line = 1, column = 1;
   c.at += c.at < c.end; // past the bracket
   for (size_t i = 0; i < n; ++i) {
-    skipSpace(&c);
+    shardJsonSkipSpace(&c);
     for (; last < c.at; ++last) {
       ++column;
       if (*last == '\n') {
@@ -246,8 +159,8 @@ static void findEntries(Reader *r, const char *list, size_t n, ShardArgsEntry *e
     }
     entries[i].line = line;
     entries[i].column = column;
-    skipValue(&c);
-    skipSpace(&c);
+    shardJsonSkipValue(&c);
+    shardJsonSkipSpace(&c);
     c.at += c.at < c.end; // past a comma
   }
 }

@@ -34,6 +34,8 @@ typedef enum OptionId {
   ID_NO_IMPLICIT_COMM,
   ID_EXPLAIN,
   ID_STOP_AFTER,
+  ID_CLUSTER,
+  ID_PRINT_CLUSTER,
   ID_EMIT,
   ID_MCPU,
   ID_STAGE,
@@ -90,6 +92,10 @@ static const struct {
                     "Of each collective: place, cause, bytes, other ways and their bytes", true},
     [ID_STOP_AFTER] = {"stop-after", OPTION_TEXT, NULL, "PASS",
                        "Stop after a pass; shard-opt OUTPUT then goes on from there", true},
+    [ID_CLUSTER] = {"cluster", OPTION_TEXT, "Cluster", "FILE|PRESET[:DEVICES]",
+                    "The machine: a cluster file (JSON) or a bundled one", true},
+    [ID_PRINT_CLUSTER] = {"print-cluster", OPTION_OPTIONAL_TEXT, NULL, "text|json",
+                          "Check --cluster and print it; as json, a file to start from", true},
     [ID_EMIT] = {"emit", OPTION_TEXT, "Output", "mlir|llvm|object|shared",
                  "Sharded MLIR (default), LLVM IR, an object or a shared object", true},
     [ID_MCPU] = {"mcpu", OPTION_TEXT, NULL, "NAME",
@@ -198,7 +204,8 @@ static bool parseBytes(const char *value, int64_t *out) {
 
 static bool setValue(ShardOptOptions *options, int id, const char *value) {
   const char *name = optionTable[id].name;
-  if (optionTable[id].kind != OPTION_FLAG && id != ID_AUTO_SHARD && !*value)
+  if (optionTable[id].kind != OPTION_FLAG && optionTable[id].kind != OPTION_OPTIONAL_TEXT &&
+      !*value)
     return fail("'--%s' needs a value: --%s=%s", name, name, optionTable[id].value);
   switch ((OptionId)id) {
   case ID_AUTO_SHARD:
@@ -227,6 +234,12 @@ static bool setValue(ShardOptOptions *options, int id, const char *value) {
     return setOnce(name, &options->splitWeights, value);
   case ID_JOIN_WEIGHTS:
     return setOnce(name, &options->joinWeights, value);
+  case ID_CLUSTER:
+    return setOnce(name, &options->cluster, value);
+  case ID_PRINT_CLUSTER:
+    if (*value && strcmp(value, "text") != 0 && strcmp(value, "json") != 0)
+      return fail("'--print-cluster' is text or json, not '%s'", value);
+    return setOnce(name, &options->printCluster, *value ? value : "text");
   case ID_STOP_AFTER:
     return setOnce(name, &options->stopAfter, value);
   case ID_MCPU:

@@ -3,6 +3,7 @@
 // both are asked for, --auto-shard becomes the pipeline shard-auto of mlir-opt.
 //===----------------------------------------------------------------------===//
 #define _GNU_SOURCE
+#include "Cluster.h"
 #include "Driver.h"
 #include "MlirOpt.h"
 #include "Options.h"
@@ -91,6 +92,8 @@ static int runTool(const ShardOptOptions *options, char **argv) {
     return shardOptPrintReference(), 0;
   if (options->joinWeights)
     return shardOptJoin(options);
+  if (shardOptAsksCluster(options))
+    return shardOptRunCluster(options);
   if (options->nForeign)
     return runMlirOpt(options, argv, NULL);
   bool asksDriver = options->degrees || options->function || options->args ||

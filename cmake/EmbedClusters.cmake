@@ -1,0 +1,21 @@
+# cmake -DOUTPUT=FILE.c -P EmbedClusters.cmake FILE.json...: the files as C arrays, by name.
+set(text "// Written by cmake/EmbedClusters.cmake from share/shard/clusters.\n#include \"Cluster.h\"\n")
+set(rows "")
+math(EXPR last "${CMAKE_ARGC} - 1")
+foreach(i RANGE ${last})
+  set(file "${CMAKE_ARGV${i}}")
+  if(NOT file MATCHES "\\.json$")
+    continue()
+  endif()
+  get_filename_component(name "${file}" NAME_WE)
+  string(MAKE_C_IDENTIFIER "preset_${name}" symbol)
+  file(READ "${file}" bytes HEX)
+  string(REGEX REPLACE "(................................................)" "\\1\n" bytes "${bytes}")
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
+  string(APPEND text "static const unsigned char ${symbol}[] = {\n${bytes}\n};\n")
+  string(APPEND rows "    {\"${name}\", ${symbol}, sizeof(${symbol})},\n")
+endforeach()
+string(APPEND text "const ShardClusterPreset shardClusterPresets[] = {\n${rows}};\n"
+       "const intptr_t shardClusterPresetCount =\n"
+       "    sizeof(shardClusterPresets) / sizeof(shardClusterPresets[0]);\n")
+file(WRITE "${OUTPUT}" "${text}")
