@@ -4,29 +4,14 @@
 // and every figure of theirs has a source.
 //===----------------------------------------------------------------------===//
 #define _GNU_SOURCE
+#include "Check.h"
 #include "Schema.h"
 
 #include "shard/Cluster.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int nFailures, nChecks;
-
-static void check(bool holds, const char *what, const char *detail) {
-  ++nChecks;
-  nFailures += !holds;
-  if (!holds)
-    printf("FAIL: %s%s%s\n", what, detail ? ": " : "", detail ? detail : "");
-}
-
-static void checkNear(double value, double expected, const char *what) {
-  char detail[64];
-  snprintf(detail, sizeof(detail), "%.9g, expected %.9g", value, expected);
-  check(fabs(value - expected) <= 1e-9 * fabs(expected), what, detail);
-}
 
 static char *readFile(const char *path) {
   FILE *file = fopen(path, "rb");
@@ -245,20 +230,22 @@ static void checkRight(const char *text, const json_t *schema) {
             shardClusterDistance(c, 0, 8) == 10 && shardClusterDistance(c, 0, 28) == 100,
         "distances", NULL);
   const ShardDeviceKind *old = &c->deviceKinds[0], *new = &c->deviceKinds[1];
-  checkNear(shardRateEffective(c, &old->memoryBytesPerSecond), 1.2e12, "achieved");
-  checkNear(shardRateEffective(c, &old->flops[SHARD_RATE_F32]), 8e12, "derated");
-  checkNear(shardRateEffective(c, &old->vectorFlops[SHARD_RATE_F32]), 5e12, "measured peak");
-  checkNear(shardRateEffective(c, &new->flops[SHARD_RATE_F16]), 400e12, "achieved alone");
+  checkNear(shardRateEffective(c, &old->memoryBytesPerSecond), 1.2e12, 1e-9, "achieved");
+  checkNear(shardRateEffective(c, &old->flops[SHARD_RATE_F32]), 8e12, 1e-9, "derated");
+  checkNear(shardRateEffective(c, &old->vectorFlops[SHARD_RATE_F32]), 5e12, 1e-9, "measured peak");
+  checkNear(shardRateEffective(c, &new->flops[SHARD_RATE_F16]), 400e12, 1e-9, "achieved alone");
   check(!new->hasFlops[SHARD_RATE_F32] && !new->hasVectorFlops[SHARD_RATE_F16], "not given", NULL);
   check(strcmp(old->flops[SHARD_RATE_F16].peak.source, "the old maker") == 0 &&
             strcmp(old->efficiency[SHARD_RATE_F16].source, "a bench") == 0,
         "sources", NULL);
-  checkNear(shardCurveEvaluate(&old->efficiency[SHARD_RATE_F16], 1e8), 0.55, "between points");
-  checkNear(shardCurveEvaluate(&old->efficiency[SHARD_RATE_F16], 1), 0.1, "below the points");
-  checkNear(shardCurveEvaluate(&old->efficiency[SHARD_RATE_F16], 1e12), 1, "above the points");
-  checkNear(shardCurveEvaluate(&old->efficiency[SHARD_RATE_F32], 1), 1, "no points");
-  checkNear(shardClusterUsableBytes(c, old), 30e9, "usable bytes");
-  checkNear(shardClusterFailuresPerDay(c), 0.024, "failures a day");
+  checkNear(shardCurveEvaluate(&old->efficiency[SHARD_RATE_F16], 1e8), 0.55, 1e-9,
+            "between points");
+  checkNear(shardCurveEvaluate(&old->efficiency[SHARD_RATE_F16], 1), 0.1, 1e-9, "below the points");
+  checkNear(shardCurveEvaluate(&old->efficiency[SHARD_RATE_F16], 1e12), 1, 1e-9,
+            "above the points");
+  checkNear(shardCurveEvaluate(&old->efficiency[SHARD_RATE_F32], 1), 1, 1e-9, "no points");
+  checkNear(shardClusterUsableBytes(c, old), 30e9, 1e-9, "usable bytes");
+  checkNear(shardClusterFailuresPerDay(c), 0.024, 1e-9, "failures a day");
   check(c->links[1].nMeasured == 2 && c->links[1].measured[0].kind == SHARD_COLLECTIVE_ALL_REDUCE,
         "measured, sorted", NULL);
   check(!c->algorithms[SHARD_ALGORITHM_TREE] && c->algorithms[SHARD_ALGORITHM_DIRECT], "algorithms",

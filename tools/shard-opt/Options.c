@@ -34,8 +34,6 @@ typedef enum OptionId {
   ID_NO_IMPLICIT_COMM,
   ID_EXPLAIN,
   ID_STOP_AFTER,
-  ID_CLUSTER,
-  ID_PRINT_CLUSTER,
   ID_EMIT,
   ID_MCPU,
   ID_STAGE,
@@ -49,6 +47,9 @@ typedef enum OptionId {
   ID_BYTECODE,
   ID_VERIFY_EACH,
   ID_QUIET,
+  ID_CLUSTER,
+  ID_PRINT_CLUSTER,
+  ID_EXPLAIN_COST,
   ID_LIST_PASSES,
   ID_REFERENCE,
   ID_VERSION,
@@ -92,10 +93,6 @@ static const struct {
                     "Of each collective: place, cause, bytes, other ways and their bytes", true},
     [ID_STOP_AFTER] = {"stop-after", OPTION_TEXT, NULL, "PASS",
                        "Stop after a pass; shard-opt OUTPUT then goes on from there", true},
-    [ID_CLUSTER] = {"cluster", OPTION_TEXT, "Cluster", "FILE|PRESET[:DEVICES]",
-                    "The machine: a cluster file (JSON) or a bundled one", true},
-    [ID_PRINT_CLUSTER] = {"print-cluster", OPTION_OPTIONAL_TEXT, NULL, "text|json",
-                          "Check --cluster and print it; as json, a file to start from", true},
     [ID_EMIT] = {"emit", OPTION_TEXT, "Output", "mlir|llvm|object|shared",
                  "Sharded MLIR (default), LLVM IR, an object or a shared object", true},
     [ID_MCPU] = {"mcpu", OPTION_TEXT, NULL, "NAME",
@@ -119,6 +116,13 @@ static const struct {
     [ID_VERIFY_EACH] = {"verify-each-pass", OPTION_FLAG, "Other", NULL,
                         "Verify the module after every pass, not only at the end", true},
     [ID_QUIET] = {"quiet", OPTION_FLAG, NULL, NULL, "No summary, remarks or warnings", false},
+    [ID_CLUSTER] = {"cluster", OPTION_TEXT, NULL, "FILE|PRESET[:N]",
+                    "The machine: a cluster file or a bundled one, of N devices", true},
+    [ID_PRINT_CLUSTER] = {"print-cluster", OPTION_OPTIONAL_TEXT, NULL, "text|json",
+                          "Check --cluster and print it; as json, a file to start from", true},
+    [ID_EXPLAIN_COST] =
+        {"explain-cost", OPTION_TEXT, NULL, "KIND:LIST",
+         "Ways of a collective on --cluster: all-reduce:bytes=25e9,ranks=8,stride=1", true},
     [ID_LIST_PASSES] = {"list-passes", OPTION_FLAG, NULL, NULL,
                         "The passes of this project and their options", false},
     [ID_REFERENCE] = {"reference", OPTION_FLAG, NULL, NULL,
@@ -236,6 +240,8 @@ static bool setValue(ShardOptOptions *options, int id, const char *value) {
     return setOnce(name, &options->joinWeights, value);
   case ID_CLUSTER:
     return setOnce(name, &options->cluster, value);
+  case ID_EXPLAIN_COST:
+    return setOnce(name, &options->explainCost, value);
   case ID_PRINT_CLUSTER:
     if (*value && strcmp(value, "text") != 0 && strcmp(value, "json") != 0)
       return fail("'--print-cluster' is text or json, not '%s'", value);

@@ -20,7 +20,8 @@ typedef struct ShardOptOptions {
   const char *degrees; // null: no --auto-shard; "auto" when it has no value
   const char *function, *args, *annotations, *rules, *dumpAnnotations, *extractWeights;
   const char *splitWeights, *joinWeights;
-  const char *cluster, *printCluster; // the latter "text" or "json"
+  const char *cluster, *explainCost;
+  const char *printCluster; // "text" or "json"
   const char *stopAfter, *mcpu;
   char *dims;           // all of --dim, separated by commas; owned
   char *forbid;         // all of --forbid; owned

@@ -1,0 +1,107 @@
+//===- shard/Cost.h - How long an op and a collective take --------*- C -*-===//
+// Plain C, no MLIR. Models and their sources: python-free-docs/design/cost.md.
+//===----------------------------------------------------------------------===//
+#ifndef SHARD_COST_H
+#define SHARD_COST_H
+
+#include "shard/Cluster.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+/// Groups of ranks that run one collective at the same time, and so share links; their place in the
+/// cluster in few numbers, however many they are. Thread-safe to read.
+typedef struct ShardGroups ShardGroups;
+
+/// Rank i of group g is on device `devices[g * nRanks + i]`; the array is read only here.
+///   cluster  Borrowed until the groups are destroyed.
+/// Null after a failure: then `*outError` is a message to be freed with free(): a device out of
+/// range, or twice in a group. Thread-safe.
+SHARD_EXPORTED ShardGroups *shardGroupsCreate(const ShardCluster *cluster, int64_t nGroups,
+                                              int64_t nRanks, const int64_t *devices,
+                                              char **outError);
+/// The groups of a mesh along some of its axes.
+///   sizes      [nAxes] of the mesh, major first; a rank's number is row-major.
+///   axes       Bit i is set for axis i; a group's ranks are in the mesh's order.
+///   placement  [product of sizes] the device of each rank; null: rank r is on device r.
+SHARD_EXPORTED ShardGroups *shardGroupsCreateForAxes(const ShardCluster *cluster, int32_t nAxes,
+                                                     const int64_t *sizes, uint32_t axes,
+                                                     const int64_t *placement, char **outError);
+SHARD_EXPORTED void shardGroupsDestroy(ShardGroups *groups); // null is fine
+SHARD_EXPORTED int64_t shardGroupsGetRankCount(const ShardGroups *groups);
+
+/// NCCL's, by which its latencies differ; plain on links that have latencies of their own.
+typedef enum ShardProtocol {
+  SHARD_PROTOCOL_PLAIN = 0,
+  SHARD_PROTOCOL_LL = 1,
+  SHARD_PROTOCOL_LL128 = 2,
+  SHARD_PROTOCOL_SIMPLE = 3
+} ShardProtocol;
+#define SHARD_N_PROTOCOLS 4
+SHARD_EXPORTED const char *shardProtocolName(ShardProtocol protocol); // null: out of range
+
+/// What a collective does on the links of one level.
+typedef struct ShardCostTerm {
+  ShardClusterLevel from, to;
+  double steps;          // in a row
+  double stepSeconds;    // latency of each
+  double bytes;          // out of the busiest vertex of `from`
+  double bytesPerSecond; // that this group has there, efficiency included
+} ShardCostTerm;
+
+typedef struct ShardCollectiveCost {
+  ShardAlgorithm algorithm;
+  ShardProtocol protocol;
+  double seconds;         // latency and transfer
+  double latencySeconds;  // base and all steps
+  double baseSeconds;     // before the first step
+  double transferSeconds; // of the terms: the longest when `pipelined`, else their sum
+  bool pipelined;
+  int32_t nTerms; // from the devices up; none when measured
+  ShardCostTerm terms[SHARD_CLUSTER_MAX_LINKS];
+} ShardCollectiveCost;
+
+/// The shortest of all ways that the cluster's library has; equal ones by the order of algorithms,
+/// then protocols.
+///   bytes  Of the message: what a rank holds before an all-reduce, reduce-scatter, all-to-all,
+///          broadcast (of the root), reduce, permute (to the next rank of the group, the last to
+///          the first) or send (to the next rank; the last sends nothing), after an all-gather.
+///          Nothing, or one rank: no time at all.
+/// Cannot fail. Thread-safe.
+SHARD_EXPORTED void shardCollectiveCost(const ShardGroups *groups, ShardCollectiveKind kind,
+                                        int64_t bytes, ShardCollectiveCost *out);
+/// One way, whether the library is said to have it or not. False: there is none such for these
+/// groups (an in-switch reduction without switches,
+/// recursive halving of three ranks), or no such protocol on their links.
+SHARD_EXPORTED bool shardCollectiveCostBy(const ShardGroups *groups, ShardCollectiveKind kind,
+                                          ShardAlgorithm algorithm, ShardProtocol protocol,
+                                          int64_t bytes, ShardCollectiveCost *out);
+
+/// The textbook's forms of an all-reduce, with peak bandwidths, whole uplinks and no sharing: one
+/// ring over all ranks on the slowest link, and rings level by level that carry the whole message.
+/// For comparison only; the right form of the latter is SHARD_ALGORITHM_HIERARCHICAL.
+SHARD_EXPORTED double shardTextbookRingSeconds(const ShardGroups *groups, int64_t bytes);
+SHARD_EXPORTED double shardTextbookHierarchicalSeconds(const ShardGroups *groups, int64_t bytes);
+
+/// All ways with their terms, shortest first, and the textbook's. To be freed with free().
+SHARD_EXPORTED char *shardCollectiveExplain(const ShardGroups *groups, ShardCollectiveKind kind,
+                                            int64_t bytes);
+
+/// Messages at the same time, in any pattern: the latency of the farthest and the load of the
+/// busiest link. Devices must be in range; a message to oneself is nothing.
+typedef struct ShardTransfer {
+  int64_t from, to; // devices
+  int64_t bytes;
+} ShardTransfer;
+SHARD_EXPORTED double shardTransfersSeconds(const ShardCluster *cluster, int64_t nTransfers,
+                                            const ShardTransfer *transfers);
+
+#ifdef __cplusplus
+}
+#endif
+#endif // SHARD_COST_H

@@ -1,0 +1,47 @@
+//===- Groups.h - Where groups of ranks lie in a cluster ----------*- C -*-===//
+#ifndef SHARD_COST_GROUPS_H
+#define SHARD_COST_GROUPS_H
+
+#include "shard/Cost.h"
+
+#include "../Core/Arena.h"
+
+/// One level of a group: the vertices that hold ranks of it, and their links up.
+typedef struct GroupLevel {
+  int64_t parts;             // vertices of the lower end
+  int64_t perParent;         // most of them below one parent
+  int64_t ranksPerPart;      // most ranks below one of them
+  double bytesPerSecond;     // out of one of them, for this group: the least of all
+  double peakBytesPerSecond; // of the whole uplink, whoever uses it
+} GroupLevel;
+
+/// Groups that lie alike have one profile.
+typedef struct GroupProfile {
+  int32_t nLevels; // links that the group crosses: 0 for one rank
+  bool regular;    // on each level every parent has as many parts
+  GroupLevel levels[SHARD_CLUSTER_MAX_LINKS];
+} GroupProfile;
+
+/// What sends from each rank to the next do to the links.
+typedef struct GroupShift {
+  int32_t highest;                                // link; -1: no message leaves its device
+  double secondsPerByte[SHARD_CLUSTER_MAX_LINKS]; // of the busiest link of each level
+} GroupShift;
+
+struct ShardGroups {
+  const ShardCluster *cluster;
+  int64_t nRanks;
+  int32_t nProfiles;
+  const GroupProfile *profiles;
+  GroupShift cyclic, open; // a permute's and a send's
+  ShardArena *arena;
+};
+
+/// The load that messages put on links; `bytes` null: one byte each.
+void groupShiftOf(const ShardCluster *cluster, int64_t n, const int64_t *from, const int64_t *to,
+                  const int64_t *bytes, GroupShift *out);
+
+/// Seconds of such messages of `bytes` times what the shift was made for, by the best protocol.
+double groupMessageSeconds(const ShardCluster *cluster, const GroupShift *shift, double bytes);
+
+#endif // SHARD_COST_GROUPS_H
