@@ -11,6 +11,45 @@ extern "C" {
 #endif
 
 //===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+/// What an op does on one device, counted on its local shapes. An op that is two in one (a
+/// contraction with what is fused to it) has both kinds of work.
+typedef struct ShardOpWork {
+  ShardRateType type; // that it computes in
+  double flops;       // of contractions, two a multiply-add
+  double vectorFlops; // of everything else: elements times operations each
+  double bytes;       // moved between the device and its memory
+} ShardOpWork;
+
+typedef enum ShardOpBound {
+  SHARD_BOUND_COMPUTE = 0,
+  SHARD_BOUND_MEMORY = 1,
+  SHARD_BOUND_LAUNCH = 2
+} ShardOpBound;
+
+typedef struct ShardOpCost {
+  double seconds;        // the longer of compute and memory, after the launch
+  double computeSeconds; // flops / (flopsPerSecond x efficiency) + vectorFlops / its rate
+  double memorySeconds;  // bytes / (bytesPerSecond x memoryEfficiency)
+  double launchSeconds;
+  double flopsPerSecond, efficiency, bytesPerSecond, memoryEfficiency;
+  ShardRateType type; // whose rate was taken: the work's, or the next wider that the kind has
+  ShardOpBound bound; // what is longest; of equal ones the first
+} ShardOpCost;
+
+/// The roofline (Williams, Waterman and Patterson 2009) with the kind's own efficiency over sizes.
+/// A type that the kind does not list is computed in a wider one that it does (bf16 in f32, f16 in
+/// f32, f8 in f16, ...), vector work of a kind without vector rates at the rate of contractions.
+/// False: the kind has no rate that can do it. Thread-safe.
+SHARD_EXPORTED bool shardOpCost(const ShardCluster *cluster, const ShardDeviceKind *kind,
+                                const ShardOpWork *work, ShardOpCost *out);
+/// The work of `batch` products [m, k] x [k, n], each operand read and each result written once.
+SHARD_EXPORTED ShardOpWork shardContractionWork(int64_t batch, int64_t m, int64_t n, int64_t k,
+                                                int64_t elementBytes, ShardRateType type);
+
+//===----------------------------------------------------------------------===//
 // Collectives
 //===----------------------------------------------------------------------===//
 
