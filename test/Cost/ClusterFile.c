@@ -303,6 +303,19 @@ static void checkSources(const json_t *value, bool sourced, const char *preset, 
   }
 }
 
+/// Numbers that need all their digits keep them.
+static void checkDigits(const char *text) {
+  char *edited = replace(text, "40e9", "40000000000.000008"), *error = NULL;
+  ShardCluster *cluster = shardClusterParse("c.json", edited, strlen(edited), 0, &error);
+  char *json = shardClusterFormatJson(cluster);
+  ShardCluster *again = shardClusterParse("again", json, strlen(json), 0, &error);
+  check(again && again->deviceKinds[0].memoryBytes.value == 40000000000.000008, "digits", error);
+  shardClusterDestroy(again);
+  shardClusterDestroy(cluster);
+  free(json);
+  free(edited);
+}
+
 static void checkPresets(const json_t *schema) {
   static const struct {
     const char *name;
@@ -352,6 +365,7 @@ int main(int argc, char **argv) {
   checkRight(text, schema);
   checkWrong(text, schema);
   checkCut(text);
+  checkDigits(text);
   checkPresets(schema);
   free(text);
   json_decref(schema);

@@ -133,9 +133,21 @@ char *shardClusterFormatText(const ShardCluster *cluster) {
   return text;
 }
 
+/// Short numbers where that loses nothing, as 0.85; else all seventeen digits.
+static char *dumpExactly(const json_t *root) {
+  char *text = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
+  json_t *again = text ? json_loads(text, 0, NULL) : NULL;
+  bool same = again && json_equal(again, (json_t *)root);
+  json_decref(again);
+  if (same)
+    return text;
+  free(text);
+  return json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+}
+
 char *shardClusterFormatJson(const ShardCluster *cluster) {
   const ShardClusterMemory *memory = cluster->memory;
-  char *dumped = json_dumps(memory->root, JSON_INDENT(1) | JSON_REAL_PRECISION(12)), *text = NULL;
+  char *dumped = dumpExactly(memory->root), *text = NULL;
   if (dumped && asprintf(&text, "%s\n", dumped) < 0)
     text = NULL;
   free(dumped);
