@@ -73,6 +73,10 @@ SHARD_EXPORTED ShardGroups *shardGroupsCreateForAxes(const ShardCluster *cluster
                                                      const int64_t *placement, char **outError);
 SHARD_EXPORTED void shardGroupsDestroy(ShardGroups *groups); // null is fine
 SHARD_EXPORTED int64_t shardGroupsGetRankCount(const ShardGroups *groups);
+/// Groups that lie alike, so that every collective takes them equally long, have one profile.
+SHARD_EXPORTED int32_t shardGroupsGetProfileCount(const ShardGroups *groups);
+/// The profile of a group, by its number at creation; -1: out of range. Thread-safe.
+SHARD_EXPORTED int32_t shardGroupsGetProfile(const ShardGroups *groups, int64_t group);
 
 /// NCCL's, by which its latencies differ; plain on links that have latencies of their own.
 typedef enum ShardProtocol {
@@ -114,6 +118,10 @@ typedef struct ShardCollectiveCost {
 /// Cannot fail. Thread-safe.
 SHARD_EXPORTED void shardCollectiveCost(const ShardGroups *groups, ShardCollectiveKind kind,
                                         int64_t bytes, ShardCollectiveCost *out);
+/// The same of the groups of one profile alone; `profile` must be in range.
+SHARD_EXPORTED void shardCollectiveCostOf(const ShardGroups *groups, int32_t profile,
+                                          ShardCollectiveKind kind, int64_t bytes,
+                                          ShardCollectiveCost *out);
 /// One way, whether the library is said to have it or not. False: there is none such for these
 /// groups (an in-switch reduction without switches,
 /// recursive halving of three ranks), or no such protocol on their links.
@@ -139,6 +147,22 @@ typedef struct ShardTransfer {
 } ShardTransfer;
 SHARD_EXPORTED double shardTransfersSeconds(const ShardCluster *cluster, int64_t nTransfers,
                                             const ShardTransfer *transfers);
+
+/// Messages that leave at the same time, as they share links. Those that lie alike have one
+/// profile. Thread-safe to read.
+typedef struct ShardTraffic ShardTraffic;
+/// Message i goes from device `from[i]` to `to[i]`, which must be in range; both are read only
+/// here. All are equally long. `cluster` is borrowed until the traffic is destroyed. Cannot fail.
+SHARD_EXPORTED ShardTraffic *shardTrafficCreate(const ShardCluster *cluster, int64_t nMessages,
+                                                const int64_t *from, const int64_t *to);
+SHARD_EXPORTED void shardTrafficDestroy(ShardTraffic *traffic); // null is fine
+SHARD_EXPORTED int32_t shardTrafficGetProfileCount(const ShardTraffic *traffic);
+/// The profile of a message, by its number at creation; -1: out of range. Thread-safe.
+SHARD_EXPORTED int32_t shardTrafficGetProfile(const ShardTraffic *traffic, int64_t message);
+/// Seconds until a message of `bytes` has arrived: the latency of its way, and its bytes on the
+/// link of it that has most to carry for its rate. 0: it stays on its device, or is empty.
+SHARD_EXPORTED double shardTrafficSeconds(const ShardTraffic *traffic, int32_t profile,
+                                          int64_t bytes);
 
 #ifdef __cplusplus
 }

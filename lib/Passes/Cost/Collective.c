@@ -393,6 +393,14 @@ void shardCollectiveCost(const ShardGroups *groups, ShardCollectiveKind kind, in
     *out = list[best];
 }
 
+void shardCollectiveCostOf(const ShardGroups *groups, int32_t profile, ShardCollectiveKind kind,
+                           int64_t bytes, ShardCollectiveCost *out) {
+  ShardGroups one = *groups;
+  one.nProfiles = 1;
+  one.profiles = &groups->profiles[profile];
+  shardCollectiveCost(&one, kind, bytes, out);
+}
+
 double groupMessageSeconds(const ShardCluster *cluster, const GroupShift *shift, double bytes) {
   double best = INFINITY;
   bool plain = true;

@@ -19,7 +19,7 @@ static bool hasOwnRails(const ShardCluster *cluster, int32_t link) {
 }
 
 /// How many counters a vertex below the link has.
-static int64_t counterCount(const ShardCluster *cluster, int32_t link) {
+int64_t groupCounterCount(const ShardCluster *cluster, int32_t link) {
   return hasOwnRails(cluster, link) ? cluster->links[link].rails : 1;
 }
 
@@ -35,14 +35,14 @@ static int64_t firstDeviceOf(const ShardCluster *cluster, int32_t link, int64_t 
 }
 
 /// The rail by which a device leaves its vertex `part` below the link.
-static int64_t railOf(const ShardCluster *cluster, int32_t link, int64_t part, int64_t device) {
+int64_t groupRailOf(const ShardCluster *cluster, int32_t link, int64_t part, int64_t device) {
   if (!hasOwnRails(cluster, link))
     return 0;
   return (device - firstDeviceOf(cluster, link, part)) % cluster->links[link].rails;
 }
 
 /// Bytes a second behind one counter of the vertex that `device` is below.
-static double counterRate(const ShardCluster *cluster, int32_t link, int64_t device, bool peak) {
+double groupCounterRate(const ShardCluster *cluster, int32_t link, int64_t device, bool peak) {
   const ShardClusterLink *l = &cluster->links[link];
   const ShardDeviceKind *kind = shardClusterDeviceKind(cluster, device);
   const ShardRate *rate =
@@ -79,9 +79,9 @@ static int64_t runEnd(const ShardCluster *cluster, int32_t link, int64_t n, cons
 static int64_t railsOf(const ShardCluster *cluster, int32_t link, int64_t begin, int64_t end,
                        const int64_t *sorted, int64_t stamp, int64_t *seen, int64_t *rails) {
   int64_t part = shardClusterPart(cluster, sorted[begin], link), n = 0;
-  int64_t most = counterCount(cluster, link);
+  int64_t most = groupCounterCount(cluster, link);
   for (int64_t i = begin; i < end && n < most; ++i) {
-    int64_t rail = railOf(cluster, link, part, sorted[i]);
+    int64_t rail = groupRailOf(cluster, link, part, sorted[i]);
     if (seen[rail] == stamp)
       continue;
     seen[rail] = stamp;
@@ -101,7 +101,7 @@ typedef struct Counting {
 } Counting;
 
 static void countUsers(Counting *c, int32_t link) {
-  int64_t perPart = counterCount(c->cluster, link);
+  int64_t perPart = groupCounterCount(c->cluster, link);
   for (int64_t g = 0; g < c->nGroups; ++g) {
     const int64_t *sorted = c->sorted + g * c->nRanks;
     for (int64_t i = 0, end; link < c->tops[g] && i < c->nRanks; i = end) {
@@ -118,7 +118,7 @@ static void describeLevel(Counting *c, int64_t group, int32_t link, GroupProfile
   const ShardCluster *cluster = c->cluster;
   const int64_t *sorted = c->sorted + group * c->nRanks;
   GroupLevel *level = &profile->levels[link];
-  int64_t perPart = counterCount(cluster, link), siblings = 0, parent = -1, fewest = INT64_MAX;
+  int64_t perPart = groupCounterCount(cluster, link), siblings = 0, parent = -1, fewest = INT64_MAX;
   level->bytesPerSecond = level->peakBytesPerSecond = INFINITY;
   for (int64_t i = 0, end; i < c->nRanks; i = end) {
     end = runEnd(cluster, link, c->nRanks, sorted, i);
@@ -138,8 +138,8 @@ static void describeLevel(Counting *c, int64_t group, int32_t link, GroupProfile
       int64_t users = c->users[link][part * perPart + c->rails[k]];
       most = users > most ? users : most;
     }
-    double rate = counterRate(cluster, link, sorted[i], false) * (double)n / (double)most;
-    double peak = counterRate(cluster, link, sorted[i], true) * (double)perPart;
+    double rate = groupCounterRate(cluster, link, sorted[i], false) * (double)n / (double)most;
+    double peak = groupCounterRate(cluster, link, sorted[i], true) * (double)perPart;
     level->bytesPerSecond = fmin(level->bytesPerSecond, rate);
     level->peakBytesPerSecond = fmin(level->peakBytesPerSecond, peak);
   }
@@ -147,15 +147,16 @@ static void describeLevel(Counting *c, int64_t group, int32_t link, GroupProfile
       siblings == level->perParent && (fewest == INT64_MAX || fewest == level->perParent);
 }
 
-static void addProfile(ShardGroups *groups, size_t *capacity, const GroupProfile *profile) {
+static int32_t profileNumber(ShardGroups *groups, size_t *capacity, const GroupProfile *profile) {
   for (int32_t i = 0; i < groups->nProfiles; ++i)
     if (memcmp(&groups->profiles[i], profile, sizeof(*profile)) == 0)
-      return;
+      return i;
   GroupProfile *grown =
       shardArenaGrow(groups->arena, (void *)groups->profiles, (size_t)groups->nProfiles, capacity,
                      (size_t)groups->nProfiles + 1, sizeof(*grown));
-  grown[groups->nProfiles++] = *profile;
+  grown[groups->nProfiles] = *profile;
   groups->profiles = grown;
+  return groups->nProfiles++;
 }
 
 static void describeGroups(ShardGroups *groups, Counting *c) {
@@ -164,16 +165,19 @@ static void describeGroups(ShardGroups *groups, Counting *c) {
   for (int64_t g = 0; g < c->nGroups; ++g)
     top = c->tops[g] > top ? c->tops[g] : top;
   for (int32_t link = 0; link < top; ++link)
-    mostRails =
-        counterCount(c->cluster, link) > mostRails ? counterCount(c->cluster, link) : mostRails;
+    mostRails = groupCounterCount(c->cluster, link) > mostRails
+                    ? groupCounterCount(c->cluster, link)
+                    : mostRails;
   ShardArena *scratch = shardArenaCreate();
   c->seen = SHARD_ARENA_ARRAY(scratch, int64_t, mostRails);
   c->rails = SHARD_ARENA_ARRAY(scratch, int64_t, mostRails);
   for (int32_t link = 0; link < top; ++link) {
-    c->users[link] = SHARD_ARENA_ARRAY(
-        scratch, int64_t, shardClusterPartCount(c->cluster, link) * counterCount(c->cluster, link));
+    c->users[link] = SHARD_ARENA_ARRAY(scratch, int64_t,
+                                       shardClusterPartCount(c->cluster, link) *
+                                           groupCounterCount(c->cluster, link));
     countUsers(c, link);
   }
+  int32_t *profileOf = SHARD_ARENA_ARRAY(groups->arena, int32_t, c->nGroups);
   size_t capacity = 0;
   for (int64_t g = 0; g < c->nGroups; ++g) {
     GroupProfile profile;
@@ -182,46 +186,16 @@ static void describeGroups(ShardGroups *groups, Counting *c) {
     profile.regular = true;
     for (int32_t link = 0; link < profile.nLevels; ++link)
       describeLevel(c, g, link, &profile);
-    addProfile(groups, &capacity, &profile);
+    profileOf[g] = profileNumber(groups, &capacity, &profile);
   }
+  groups->nGroups = c->nGroups;
+  groups->profileOf = profileOf;
   shardArenaDestroy(scratch);
 }
 
 //===----------------------------------------------------------------------===//
 // Messages
 //===----------------------------------------------------------------------===//
-
-void groupShiftOf(const ShardCluster *cluster, int64_t n, const int64_t *from, const int64_t *to,
-                  const int64_t *bytes, GroupShift *out) {
-  *out = (GroupShift){.highest = -1};
-  for (int32_t link = 0; link < cluster->nLinks; ++link) {
-    int64_t perPart = counterCount(cluster, link);
-    size_t nCounters = (size_t)(shardClusterPartCount(cluster, link) * perPart);
-    ShardArena *scratch = shardArenaCreate();
-    double *sent = SHARD_ARENA_ARRAY(scratch, double, nCounters);
-    double *received = SHARD_ARENA_ARRAY(scratch, double, nCounters);
-    bool any = false;
-    for (int64_t i = 0; i < n; ++i) {
-      int64_t a = shardClusterPart(cluster, from[i], link);
-      int64_t b = shardClusterPart(cluster, to[i], link);
-      if (a == b)
-        continue;
-      any = true;
-      double size = bytes ? (double)bytes[i] : 1;
-      double *up = &sent[a * perPart + railOf(cluster, link, a, from[i])];
-      double *down = &received[b * perPart + railOf(cluster, link, b, to[i])];
-      *up += size;
-      *down += size;
-      double longest = fmax(*up / counterRate(cluster, link, from[i], false),
-                            *down / counterRate(cluster, link, to[i], false));
-      out->secondsPerByte[link] = fmax(out->secondsPerByte[link], longest);
-    }
-    shardArenaDestroy(scratch);
-    if (!any)
-      break; // nor on any level above
-    out->highest = link;
-  }
-}
 
 static void describeShifts(ShardGroups *groups, int64_t nGroups, const int64_t *devices) {
   int64_t n = groups->nRanks, count = 0;
@@ -345,19 +319,8 @@ void shardGroupsDestroy(ShardGroups *groups) {
 
 int64_t shardGroupsGetRankCount(const ShardGroups *groups) { return groups->nRanks; }
 
-double shardTransfersSeconds(const ShardCluster *cluster, int64_t nTransfers,
-                             const ShardTransfer *transfers) {
-  ShardArena *scratch = shardArenaCreate();
-  int64_t *from = SHARD_ARENA_ARRAY(scratch, int64_t, nTransfers);
-  int64_t *to = SHARD_ARENA_ARRAY(scratch, int64_t, nTransfers);
-  int64_t *bytes = SHARD_ARENA_ARRAY(scratch, int64_t, nTransfers);
-  for (int64_t i = 0; i < nTransfers; ++i) {
-    from[i] = transfers[i].from;
-    to[i] = transfers[i].to;
-    bytes[i] = transfers[i].bytes;
-  }
-  GroupShift shift;
-  groupShiftOf(cluster, nTransfers, from, to, bytes, &shift);
-  shardArenaDestroy(scratch);
-  return groupMessageSeconds(cluster, &shift, 1);
+int32_t shardGroupsGetProfileCount(const ShardGroups *groups) { return groups->nProfiles; }
+
+int32_t shardGroupsGetProfile(const ShardGroups *groups, int64_t group) {
+  return group < 0 || group >= groups->nGroups ? -1 : groups->profileOf[group];
 }

@@ -31,11 +31,21 @@ typedef struct GroupShift {
 struct ShardGroups {
   const ShardCluster *cluster;
   int64_t nRanks;
+  int64_t nGroups;
   int32_t nProfiles;
   const GroupProfile *profiles;
-  GroupShift cyclic, open; // a permute's and a send's
+  const int32_t *profileOf; // [nGroups]
+  GroupShift cyclic, open;  // a permute's and a send's
   ShardArena *arena;
 };
+
+/// Counters of the vertices below a link: one each, or one for each rail where a device has its
+/// own.
+int64_t groupCounterCount(const ShardCluster *cluster, int32_t link);
+/// The counter of vertex `part` that `device`, which is below it, leaves by.
+int64_t groupRailOf(const ShardCluster *cluster, int32_t link, int64_t part, int64_t device);
+/// Bytes a second behind one counter of the vertex that `device` is below.
+double groupCounterRate(const ShardCluster *cluster, int32_t link, int64_t device, bool peak);
 
 /// The load that messages put on links; `bytes` null: one byte each.
 void groupShiftOf(const ShardCluster *cluster, int64_t n, const int64_t *from, const int64_t *to,
