@@ -7,13 +7,11 @@
 #include "../Core/Collectives.h"
 
 #include "../Analysis/Rules.h"
+#include "../Analysis/Work.h"
 #include "../Core/Diagnostics.h"
 
-#include "mlir-c/AffineExpr.h"
-#include "mlir-c/AffineMap.h"
 #include "mlir-c/BuiltinAttributes.h"
 #include "mlir-c/BuiltinTypes.h"
-#include "mlir-c/Dialect/Linalg.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -37,11 +35,6 @@ static const char *copyText(ShardArena *arena, MlirAttribute attribute, const ch
     return fallback;
   MlirStringRef text = mlirStringAttrGetValue(attribute);
   return shardArenaCopyString(arena, text.data, text.length);
-}
-
-static int64_t typeBytes(MlirType type) {
-  int64_t count = shardTypeElementCount(type);
-  return count < 0 ? 0 : count * shardTypeElementBytes(mlirShapedTypeGetElementType(type));
 }
 
 static MlirAttribute rowGet(MlirAttribute row, const char *name) {
@@ -71,7 +64,7 @@ static int64_t groupSize(const Counter *counter, MlirOperation op) {
 // Bytes that one of the ranks taking part sends; ring counting.
 static double bytesSent(const Counter *counter, MlirOperation op) {
   double n = (double)groupSize(counter, op);
-  double in = (double)typeBytes(mlirValueGetType(mlirOperationGetOperand(op, 0)));
+  double in = (double)shardTypeBytes(mlirValueGetType(mlirOperationGetOperand(op, 0)));
   if (shardOpIs(op, "shard.all_reduce"))
     return 2 * (n - 1) / n * in;
   if (shardOpIs(op, "shard.all_gather"))
@@ -157,80 +150,6 @@ static void countCall(Counter *counter, MlirOperation op, int64_t number, int64_
 }
 
 //===----------------------------------------------------------------------===//
-// Operations of contractions
-//===----------------------------------------------------------------------===//
-
-static bool isOneOf(MlirOperation op, const char *a, const char *b) {
-  return shardOpIs(op, a) || shardOpIs(op, b);
-}
-
-// Does the value come from a multiplication, maybe through casts?
-static bool isProduct(MlirValue value) {
-  for (int depth = 0; depth < 4 && mlirValueIsAOpResult(value); ++depth) {
-    MlirOperation op = mlirOpResultGetOwner(value);
-    if (isOneOf(op, "arith.mulf", "arith.muli"))
-      return true;
-    if (mlirOperationGetNumOperands(op) != 1)
-      return false;
-    value = mlirOperationGetOperand(op, 0);
-  }
-  return false;
-}
-
-// A linalg op whose body adds a product to its accumulator.
-static bool isContraction(MlirOperation op) {
-  if (mlirOperationGetNumRegions(op) != 1)
-    return false;
-  MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
-  if (mlirBlockIsNull(body))
-    return false;
-  MlirOperation yield = mlirBlockGetTerminator(body);
-  if (mlirOperationIsNull(yield) || mlirOperationGetNumOperands(yield) != 1)
-    return false;
-  MlirValue yielded = mlirOperationGetOperand(yield, 0);
-  if (!mlirValueIsAOpResult(yielded))
-    return false;
-  MlirOperation add = mlirOpResultGetOwner(yielded);
-  if (!isOneOf(add, "arith.addf", "arith.addi"))
-    return false;
-  for (int i = 0; i < 2; ++i) {
-    MlirValue accumulator = mlirOperationGetOperand(add, i);
-    if (mlirValueIsABlockArgument(accumulator) && isProduct(mlirOperationGetOperand(add, 1 - i)))
-      return true;
-  }
-  return false;
-}
-
-static int64_t contractionFlops(MlirOperation op) {
-  if (!isContraction(op))
-    return 0;
-  MlirAttribute maps = mlirLinalgGetIndexingMapsAttribute(op);
-  if (mlirAttributeIsNull(maps) || !mlirAttributeIsAArray(maps))
-    return 0;
-  enum { maxLoops = 64 };
-  int64_t sizes[maxLoops];
-  memset(sizes, -1, sizeof sizes);
-  intptr_t nLoops = 0;
-  for (intptr_t i = 0, n = mlirArrayAttrGetNumElements(maps); i < n; ++i) {
-    MlirAffineMap map = mlirAffineMapAttrGetValue(mlirArrayAttrGetElement(maps, i));
-    MlirType type = mlirValueGetType(mlirOperationGetOperand(op, i));
-    nLoops = mlirAffineMapGetNumDims(map);
-    if (nLoops > maxLoops || !mlirTypeIsARankedTensor(type))
-      continue;
-    for (intptr_t r = 0; r < mlirAffineMapGetNumResults(map); ++r) {
-      MlirAffineExpr expr = mlirAffineMapGetResult(map, r);
-      if (mlirAffineExprIsADim(expr))
-        sizes[mlirAffineDimExprGetPosition(expr)] = mlirShapedTypeGetDimSize(type, r);
-    }
-  }
-  int64_t flops = 2;
-  for (intptr_t i = 0; i < nLoops && i < maxLoops; ++i)
-    if (__builtin_mul_overflow(flops, sizes[i] < 0 ? 1 : sizes[i], &flops))
-      return INT64_MAX / 1024;
-  return flops;
-}
-
-//===----------------------------------------------------------------------===//
 // The walk
 //===----------------------------------------------------------------------===//
 
@@ -267,7 +186,7 @@ static MlirLogicalResult visitOp(void *user, MlirOperation op) {
   FunctionWalk *walk = user;
   MlirStringRef name = shardOpGetName(op);
   if (name.length > 7 && memcmp(name.data, "linalg.", 7) == 0) {
-    walk->flops += walk->times * stepsOf(op) * contractionFlops(op);
+    walk->flops += walk->times * stepsOf(op) * shardContractionFlops(op);
   } else if (name.length > 6 && memcmp(name.data, "shard.", 6) == 0) {
     int64_t number;
     int64_t times = walk->times * stepsOf(op);
@@ -343,8 +262,8 @@ static void countArguments(Counter *counter) {
             .sharding = shardFuncGetArgumentAttribute(func, a, "spmd.sharding"),
             .window = window,
             .inStage = SHARD_ARENA_ARRAY(counter->arena, bool, count->nStages)};
-        argument.globalBytes = typeBytes(argument.global);
-        argument.bytesPerDevice = typeBytes(local);
+        argument.globalBytes = shardTypeBytes(argument.global);
+        argument.bytesPerDevice = shardTypeBytes(local);
         count->arguments[place] = argument;
       }
       ShardCountArgument *argument = &count->arguments[place];

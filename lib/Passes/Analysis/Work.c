@@ -1,0 +1,264 @@
+//===- Work.c - What an op computes and moves ---------------------*- C -*-===//
+// Counted on the op as it stands, on its own shapes: every operand is read once and every result
+// written once, whatever the code for it keeps in caches.
+//===----------------------------------------------------------------------===//
+#include "Work.h"
+
+#include "../Core/IR.h"
+
+#include "mlir-c/AffineExpr.h"
+#include "mlir-c/AffineMap.h"
+#include "mlir-c/BuiltinAttributes.h"
+#include "mlir-c/BuiltinTypes.h"
+#include "mlir-c/Dialect/Linalg.h"
+
+#include <string.h>
+
+int64_t shardTypeBytes(MlirType type) {
+  int64_t count = shardTypeElementCount(type);
+  return count < 0 ? 0 : count * shardTypeElementBytes(mlirShapedTypeGetElementType(type));
+}
+
+static bool isOneOf(MlirOperation op, const char *a, const char *b) {
+  return shardOpIs(op, a) || shardOpIs(op, b);
+}
+
+static bool startsWith(MlirStringRef name, const char *prefix) {
+  size_t length = strlen(prefix);
+  return name.length > length && memcmp(name.data, prefix, length) == 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Contractions
+//===----------------------------------------------------------------------===//
+
+// Does the value come from a multiplication, maybe through casts?
+static bool isProduct(MlirValue value) {
+  for (int depth = 0; depth < 4 && mlirValueIsAOpResult(value); ++depth) {
+    MlirOperation op = mlirOpResultGetOwner(value);
+    if (isOneOf(op, "arith.mulf", "arith.muli"))
+      return true;
+    if (mlirOperationGetNumOperands(op) != 1)
+      return false;
+    value = mlirOperationGetOperand(op, 0);
+  }
+  return false;
+}
+
+static MlirBlock bodyOf(MlirOperation op) {
+  return mlirOperationGetNumRegions(op) == 1 ? shardOpBody(op) : (MlirBlock){NULL};
+}
+
+// A linalg op whose body adds a product to its accumulator.
+static bool isContraction(MlirOperation op) {
+  MlirBlock body = bodyOf(op);
+  if (mlirBlockIsNull(body))
+    return false;
+  MlirOperation yield = mlirBlockGetTerminator(body);
+  if (mlirOperationIsNull(yield) || mlirOperationGetNumOperands(yield) != 1)
+    return false;
+  MlirOperation add = shardValueDefiningOp(mlirOperationGetOperand(yield, 0));
+  if (mlirOperationIsNull(add) || !isOneOf(add, "arith.addf", "arith.addi"))
+    return false;
+  for (int i = 0; i < 2; ++i) {
+    MlirValue accumulator = mlirOperationGetOperand(add, i);
+    if (mlirValueIsABlockArgument(accumulator) && isProduct(mlirOperationGetOperand(add, 1 - i)))
+      return true;
+  }
+  return false;
+}
+
+/// The product of the extents of a linalg op's loops, at most INT64_MAX / 1024; 0: it has no maps.
+static int64_t loopSteps(MlirOperation op) {
+  MlirAttribute maps = mlirLinalgGetIndexingMapsAttribute(op);
+  if (mlirAttributeIsNull(maps) || !mlirAttributeIsAArray(maps))
+    return 0;
+  enum { maxLoops = 64 };
+  int64_t sizes[maxLoops];
+  memset(sizes, -1, sizeof sizes);
+  intptr_t nLoops = 0;
+  for (intptr_t i = 0, n = mlirArrayAttrGetNumElements(maps); i < n; ++i) {
+    MlirAffineMap map = mlirAffineMapAttrGetValue(mlirArrayAttrGetElement(maps, i));
+    MlirType type = mlirValueGetType(mlirOperationGetOperand(op, i));
+    nLoops = mlirAffineMapGetNumDims(map);
+    if (nLoops > maxLoops || !mlirTypeIsARankedTensor(type))
+      continue;
+    for (intptr_t r = 0; r < mlirAffineMapGetNumResults(map); ++r) {
+      MlirAffineExpr expr = mlirAffineMapGetResult(map, r);
+      if (mlirAffineExprIsADim(expr))
+        sizes[mlirAffineDimExprGetPosition(expr)] = mlirShapedTypeGetDimSize(type, r);
+    }
+  }
+  int64_t steps = 1;
+  for (intptr_t i = 0; i < nLoops && i < maxLoops; ++i)
+    if (__builtin_mul_overflow(steps, sizes[i] < 0 ? 1 : sizes[i], &steps) ||
+        steps > INT64_MAX / 1024)
+      return INT64_MAX / 1024;
+  return steps;
+}
+
+int64_t shardContractionFlops(MlirOperation op) {
+  return isContraction(op) ? 2 * loopSteps(op) : 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Everything else
+//===----------------------------------------------------------------------===//
+
+/// The rate by which an element type is computed. Whole numbers of more than 16 bits, which have no
+/// rate of their own, go by that of f32, whose registers they share.
+static ShardRateType rateOf(MlirType element) {
+  int64_t bytes = shardTypeElementBytes(element);
+  if (mlirTypeIsABF16(element))
+    return SHARD_RATE_BF16;
+  if (bytes == 1)
+    return mlirTypeIsAFloat(element) ? SHARD_RATE_F8 : SHARD_RATE_I8;
+  if (bytes == 2)
+    return SHARD_RATE_F16;
+  return mlirTypeIsAFloat(element) && bytes == 8 ? SHARD_RATE_F64 : SHARD_RATE_F32;
+}
+
+/// What work on the body of an op adds up from.
+typedef struct BodyWork {
+  MlirBlock body;
+  int64_t operations;   // a step
+  int64_t captureBytes; // read a step from tensors that the body captures
+} BodyWork;
+
+static MlirLogicalResult countBodyOp(void *user, MlirOperation op) {
+  BodyWork *work = user;
+  MlirStringRef name = shardOpGetName(op);
+  bool computes = startsWith(name, "arith.") || startsWith(name, "math.");
+  work->operations += computes && !isOneOf(op, "arith.constant", "arith.index_cast");
+  if (shardStringIs(name, "tensor.extract"))
+    work->captureBytes += shardTypeElementBytes(mlirValueGetType(mlirOperationGetResult(op, 0)));
+  return mlirLogicalResultSuccess();
+}
+
+static BodyWork bodyWork(MlirOperation op) {
+  BodyWork work = {.body = bodyOf(op)};
+  if (!mlirBlockIsNull(work.body))
+    for (MlirOperation inner = mlirBlockGetFirstOperation(work.body); !mlirOperationIsNull(inner);
+         inner = mlirOperationGetNextInBlock(inner))
+      shardWalk(inner, NULL, countBodyOp, &work);
+  return work;
+}
+
+static double resultBytes(MlirOperation op) {
+  double bytes = 0;
+  for (intptr_t i = 0; i < mlirOperationGetNumResults(op); ++i)
+    bytes += (double)shardTypeBytes(mlirValueGetType(mlirOperationGetResult(op, i)));
+  return bytes;
+}
+
+/// Bytes of the first `n` operands, each value once, and at most `steps` elements of each.
+static double operandBytes(MlirOperation op, intptr_t n, int64_t steps) {
+  double bytes = 0;
+  for (intptr_t i = 0; i < n; ++i) {
+    MlirValue value = mlirOperationGetOperand(op, i);
+    MlirType type = mlirValueGetType(value);
+    bool again = false;
+    for (intptr_t k = 0; k < i && !again; ++k)
+      again = mlirValueEqual(value, mlirOperationGetOperand(op, k));
+    if (again || !mlirTypeIsARankedTensor(type))
+      continue;
+    double whole = (double)shardTypeBytes(type);
+    double read = (double)steps * (double)shardTypeElementBytes(mlirShapedTypeGetElementType(type));
+    bytes += steps > 0 && read < whole ? read : whole;
+  }
+  return bytes;
+}
+
+static bool isFill(MlirValue value) {
+  MlirOperation op = shardValueDefiningOp(value);
+  return !mlirOperationIsNull(op) && isOneOf(op, "linalg.fill", "tensor.empty");
+}
+
+/// Bytes of destinations that the body reads, unless they are filled: that starts in registers.
+static double initBytes(MlirOperation op, MlirBlock body, intptr_t nInputs, intptr_t nInits) {
+  double bytes = 0;
+  intptr_t nArguments = mlirBlockIsNull(body) ? 0 : mlirBlockGetNumArguments(body);
+  for (intptr_t i = 0; i < nInits && nInputs + i < nArguments; ++i) {
+    MlirValue init = mlirOperationGetOperand(op, nInputs + i);
+    if (!isFill(init) && !shardValueIsUnused(mlirBlockGetArgument(body, nInputs + i)))
+      bytes += (double)shardTypeBytes(mlirValueGetType(init));
+  }
+  return bytes;
+}
+
+/// Whether all that use a value are linalg ops that start from it.
+static bool isStart(MlirValue value) {
+  for (MlirOpOperand use = mlirValueGetFirstUse(value); !mlirOpOperandIsNull(use);
+       use = mlirOpOperandGetNextUse(use)) {
+    MlirOperation user = mlirOpOperandGetOwner(use);
+    intptr_t first = mlirOperationGetNumOperands(user) - mlirOperationGetNumResults(user);
+    if (!startsWith(shardOpGetName(user), "linalg.") ||
+        (intptr_t)mlirOpOperandGetOperandNumber(use) < first)
+      return false;
+  }
+  return true;
+}
+
+static MlirType elementOf(MlirValue value) {
+  MlirType type = mlirValueGetType(value);
+  return mlirTypeIsAShaped(type) ? mlirShapedTypeGetElementType(type) : type;
+}
+
+static bool linalgWork(MlirOperation op, ShardOpWork *out) {
+  intptr_t nResults = mlirOperationGetNumResults(op);
+  intptr_t nInputs = mlirOperationGetNumOperands(op) - nResults;
+  if (nInputs < 0 || nResults == 0 || mlirOperationGetNumOperands(op) == 0)
+    return false;
+  if (shardOpIs(op, "linalg.fill") && isStart(mlirOperationGetResult(op, 0)))
+    return false;
+  int64_t steps = loopSteps(op);
+  BodyWork body = bodyWork(op);
+  out->type = rateOf(elementOf(mlirOperationGetOperand(op, 0)));
+  if (isContraction(op))
+    out->flops = 2 * (double)steps;
+  else
+    out->vectorFlops = (double)steps * (double)body.operations;
+  out->bytes = operandBytes(op, nInputs, steps) + initBytes(op, body.body, nInputs, nResults) +
+               resultBytes(op) + (double)steps * (double)body.captureBytes;
+  return true;
+}
+
+/// tensor ops that move data. A slice is a view; what is inserted is read and written.
+static bool tensorWork(MlirOperation op, MlirStringRef name, ShardOpWork *out) {
+  static const char *const views[] = {"tensor.empty", "tensor.expand_shape", "tensor.cast",
+                                      "tensor.extract_slice", "tensor.collapse_shape"};
+  for (size_t i = 0; i < sizeof views / sizeof views[0]; ++i)
+    if (shardStringIs(name, views[i]))
+      return false;
+  double results = resultBytes(op), first = operandBytes(op, 1, 0);
+  if (shardStringIs(name, "tensor.insert_slice") || shardStringIs(name, "tensor.scatter"))
+    out->bytes = 2 * first;
+  else if (shardStringIs(name, "tensor.gather"))
+    out->bytes = 2 * results;
+  else
+    out->bytes = operandBytes(op, mlirOperationGetNumOperands(op), 0) + results;
+  if (shardStringIs(name, "tensor.generate"))
+    out->vectorFlops =
+        (double)shardTypeElementCount(mlirValueGetType(mlirOperationGetResult(op, 0))) *
+        (double)bodyWork(op).operations;
+  return true;
+}
+
+bool shardOpGetWork(MlirOperation op, ShardOpWork *out) {
+  *out = (ShardOpWork){.type = SHARD_RATE_F32};
+  MlirStringRef name = shardOpGetName(op);
+  if (mlirOperationGetNumResults(op) == 0 || startsWith(name, "shard.") ||
+      shardStringIs(name, "arith.constant") ||
+      !mlirTypeIsARankedTensor(mlirValueGetType(mlirOperationGetResult(op, 0))))
+    return false;
+  MlirValue result = mlirOperationGetResult(op, 0);
+  out->type = rateOf(elementOf(result));
+  if (startsWith(name, "linalg."))
+    return linalgWork(op, out);
+  if (startsWith(name, "tensor."))
+    return tensorWork(op, name, out);
+  if (startsWith(name, "arith.") || startsWith(name, "math."))
+    out->vectorFlops = (double)shardTypeElementCount(mlirValueGetType(result));
+  out->bytes = operandBytes(op, mlirOperationGetNumOperands(op), 0) + resultBytes(op);
+  return true;
+}

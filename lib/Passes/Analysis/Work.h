@@ -1,0 +1,25 @@
+//===- Work.h - What an op computes and moves ---------------------*- C -*-===//
+#ifndef SHARD_ANALYSIS_WORK_H
+#define SHARD_ANALYSIS_WORK_H
+
+#include "shard/Cost.h"
+
+#include "mlir-c/IR.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/// Floating-point operations of a linalg op whose body adds a product to its accumulator: two for
+/// each step of its loops, on the op's own shapes. 0: no contraction.
+int64_t shardContractionFlops(MlirOperation op);
+
+/// What an op on static tensors does to a device, on its own shapes; regions of control flow and
+/// what a call calls apart. False: nothing, because it only says how memory is to be seen
+/// (reshapes, slices, empty tensors), is done by the op that reads it (a fill that a linalg op adds
+/// to), is a constant, or works on single numbers.
+bool shardOpGetWork(MlirOperation op, ShardOpWork *out);
+
+/// Bytes of a static ranked tensor; 0 of any other type.
+int64_t shardTypeBytes(MlirType type);
+
+#endif // SHARD_ANALYSIS_WORK_H
