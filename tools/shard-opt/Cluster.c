@@ -13,10 +13,10 @@
 #include <string.h>
 
 bool shardOptAsksCluster(const ShardOptOptions *options) {
-  return options->cluster || options->printCluster || options->explainCost;
+  return !options->simulate && (options->cluster || options->printCluster || options->explainCost);
 }
 
-__attribute__((format(printf, 1, 2))) static bool fail(const char *format, ...) {
+bool shardOptFail(const char *format, ...) {
   char *message = NULL;
   va_list arguments;
   va_start(arguments, format);
@@ -31,26 +31,25 @@ __attribute__((format(printf, 1, 2))) static bool fail(const char *format, ...) 
   return false;
 }
 
-/// Frees what was refused.
-static bool failOwned(char *message) {
-  fail("%s", message ? message : "out of memory");
+bool shardOptFailOwned(char *message) {
+  shardOptFail("%s", message ? message : "out of memory");
   free(message);
   return false;
 }
 
-static bool writeText(const ShardOptOptions *options, char *text) {
+bool shardOptWriteText(const ShardOptOptions *options, char *text) {
   ShardOutputFile file;
   char message[512];
   bool ok = text != NULL;
   if (!ok)
-    return fail("out of memory");
+    return shardOptFail("out of memory");
   ok = shardOutputFileOpen(options->output, &file, message, sizeof(message));
   if (ok) {
     fputs(text, file.stream);
     ok = shardOutputFileCommit(&file, message, sizeof(message));
   }
   free(text);
-  return ok || fail("%s", message);
+  return ok || shardOptFail("%s", message);
 }
 
 //===----------------------------------------------------------------------===//
@@ -72,8 +71,8 @@ static bool parseKind(const char *text, size_t length, ShardCollectiveKind *out)
     if (strlen(name) == length && memcmp(name, text, length) == 0)
       return true;
   }
-  return fail("'--explain-cost': no collective '%.*s'; expected one of %s", (int)length, text,
-              names);
+  return shardOptFail("'--explain-cost': no collective '%.*s'; expected one of %s", (int)length,
+                      text, names);
 }
 
 /// A whole number, 25e9 as well.
@@ -102,16 +101,17 @@ static bool parseQuestion(const char *text, CostQuestion *out) {
       if (strlen(names[i]) == name && memcmp(names[i], p, name) == 0)
         which = i;
     if (which < 0)
-      return fail("'--explain-cost': unknown '%.*s'; expected bytes, ranks or stride", (int)name,
-                  p);
+      return shardOptFail("'--explain-cost': unknown '%.*s'; expected bytes, ranks or stride",
+                          (int)name, p);
     if (*fields[which])
-      return fail("'--explain-cost': '%s' is given twice", names[which]);
+      return shardOptFail("'--explain-cost': '%s' is given twice", names[which]);
     if (name == length || !parseNumber(p + name + 1, length - name - 1, fields[which]))
-      return fail("'--explain-cost': '%.*s' is not a number from 1 to 1e15", (int)length, p);
+      return shardOptFail("'--explain-cost': '%.*s' is not a number from 1 to 1e15", (int)length,
+                          p);
     p += length + (p[length] == ',');
   }
   if (!out->bytes || !out->ranks)
-    return fail("'--explain-cost' needs bytes and ranks: all-reduce:bytes=25e9,ranks=8");
+    return shardOptFail("'--explain-cost' needs bytes and ranks: all-reduce:bytes=25e9,ranks=8");
   out->stride = out->stride ? out->stride : 1;
   return true;
 }
@@ -122,14 +122,15 @@ static bool explainCost(const ShardOptOptions *options, const ShardCluster *clus
   if (!parseQuestion(options->explainCost, &question))
     return false;
   if (question.ranks > cluster->nDevices / question.stride)
-    return fail("'--explain-cost': %" PRId64 " ranks, %" PRId64
-                " devices apart, on a cluster of %" PRId64 " devices",
-                question.ranks, question.stride, cluster->nDevices);
+    return shardOptFail("'--explain-cost': %" PRId64 " ranks, %" PRId64
+                        " devices apart, on a cluster of %" PRId64 " devices",
+                        question.ranks, question.stride, cluster->nDevices);
   const int64_t sizes[] = {question.ranks, question.stride};
   ShardGroups *groups = shardGroupsCreateForAxes(cluster, 2, sizes, 1, NULL, &error);
   if (!groups)
-    return failOwned(error);
-  bool ok = writeText(options, shardCollectiveExplain(groups, question.kind, question.bytes));
+    return shardOptFailOwned(error);
+  bool ok =
+      shardOptWriteText(options, shardCollectiveExplain(groups, question.kind, question.bytes));
   shardGroupsDestroy(groups);
   return ok;
 }
@@ -137,17 +138,18 @@ static bool explainCost(const ShardOptOptions *options, const ShardCluster *clus
 static bool checkOptions(const ShardOptOptions *options) {
   const char *asked = options->printCluster ? "print-cluster" : "explain-cost";
   if (!options->cluster)
-    return fail("'--%s' needs a cluster: --cluster=FILE|PRESET[:DEVICES]", asked);
+    return shardOptFail("'--%s' needs a cluster: --cluster=FILE|PRESET[:DEVICES]", asked);
   if (!options->printCluster && !options->explainCost)
-    return fail("'--cluster' is read by --print-cluster and --explain-cost only; no pass uses it "
-                "yet");
+    return shardOptFail(
+        "'--cluster' is read by --print-cluster, --explain-cost and --simulate only; no pass uses "
+        "it yet");
   if (options->printCluster && options->explainCost)
-    return fail("'--print-cluster' does not go with --explain-cost");
+    return shardOptFail("'--print-cluster' does not go with --explain-cost");
   if (options->inputGiven || options->degrees || options->nForeign)
-    return fail("'--%s' takes no model; it does not go with '%s'", asked,
-                options->degrees    ? "--auto-shard"
-                : options->nForeign ? "mlir-opt's options"
-                                    : options->input);
+    return shardOptFail("'--%s' takes no model; it does not go with '%s'", asked,
+                        options->degrees    ? "--auto-shard"
+                        : options->nForeign ? "mlir-opt's options"
+                                            : options->input);
   return true;
 }
 
@@ -157,11 +159,12 @@ int shardOptRunCluster(const ShardOptOptions *options) {
     return 1;
   ShardCluster *cluster = shardClusterCreate(options->cluster, &error);
   if (!cluster)
-    return !failOwned(error);
-  bool ok = options->explainCost ? explainCost(options, cluster)
-                                 : writeText(options, strcmp(options->printCluster, "json") == 0
-                                                          ? shardClusterFormatJson(cluster)
-                                                          : shardClusterFormatText(cluster));
+    return !shardOptFailOwned(error);
+  bool ok = options->explainCost
+                ? explainCost(options, cluster)
+                : shardOptWriteText(options, strcmp(options->printCluster, "json") == 0
+                                                 ? shardClusterFormatJson(cluster)
+                                                 : shardClusterFormatText(cluster));
   shardClusterDestroy(cluster);
   return !ok;
 }

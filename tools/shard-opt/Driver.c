@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "Driver.h"
 
+#include "Simulate.h"
 #include "Weights.h"
 
 #include "../common/OutputFile.h"
@@ -324,6 +325,8 @@ static bool checkOptions(Driver *driver) {
       return fail(driver, "'%s' is both the output and a report", options->output);
   if (samePath(options->dumpAnnotations, options->output))
     return fail(driver, "'%s' is both the output and the annotations", options->output);
+  if (options->simulate && !shardOptCheckSimulate(options))
+    return !(driver->failed = true);
   if (options->splitWeights && !checkSplit(driver))
     return false;
   bool ok = options->splitWeights || checkWritable(driver, options->output);
@@ -428,14 +431,15 @@ static bool run(Driver *driver) {
   } else if (driver->input) { // it only looked stopped
     driver->notStopped = true;
     return true;
-  } else if (!options->extractWeights) {
+  } else if (!options->extractWeights && !options->simulate) {
     return fail(driver, "'%s' is not sharded, and no --auto-shard=LIST says how", options->input);
   }
   clearProgress(driver);
   if (driver->failed) // a report that could not be made
     return false;
-  if (!runsPasses && (options->nReports || options->dumpAnnotations || options->stage >= 0 ||
-                      options->emit != SHARD_OPT_EMIT_MLIR))
+  if (!runsPasses && !options->simulate &&
+      (options->nReports || options->dumpAnnotations || options->stage >= 0 ||
+       options->emit != SHARD_OPT_EMIT_MLIR))
     return fail(driver, "'--extract-weights' alone does not shard; add --auto-shard=LIST");
   if (options->nReports && !driver->report)
     return fail(driver, "'--report' needs the sharded program: %s",
@@ -445,6 +449,11 @@ static bool run(Driver *driver) {
     return fail(driver, "'--dump-annotations' needs the layout: %s",
                 options->stopAfter ? "--stop-after ends before 'shard-propagate'"
                                    : "the input is lowered already");
+  if (options->simulate) {
+    bool ok = shardOptSimulate(options, op);
+    driver->failed |= !ok;
+    return ok && prepareTexts(driver) && commitTexts(driver);
+  }
   if (options->stage >= 0 && mlirLogicalResultIsFailure(shardModuleKeepStage(op, options->stage)))
     return false;
   if (options->explain && !keepText(&driver->explained, explainModule, op))

@@ -50,6 +50,7 @@ typedef enum OptionId {
   ID_CLUSTER,
   ID_PRINT_CLUSTER,
   ID_EXPLAIN_COST,
+  ID_SIMULATE,
   ID_LIST_PASSES,
   ID_REFERENCE,
   ID_VERSION,
@@ -123,6 +124,8 @@ static const struct {
     [ID_EXPLAIN_COST] =
         {"explain-cost", OPTION_TEXT, NULL, "KIND:LIST",
          "Ways of a collective on --cluster: all-reduce:bytes=25e9,ranks=8,stride=1", true},
+    [ID_SIMULATE] = {"simulate", OPTION_OPTIONAL_TEXT, NULL, "text|json",
+                     "Time and memory of a step on --cluster, in place of the program", true},
     [ID_LIST_PASSES] = {"list-passes", OPTION_FLAG, NULL, NULL,
                         "The passes of this project and their options", false},
     [ID_REFERENCE] = {"reference", OPTION_FLAG, NULL, NULL,
@@ -246,6 +249,10 @@ static bool setValue(ShardOptOptions *options, int id, const char *value) {
     if (*value && strcmp(value, "text") != 0 && strcmp(value, "json") != 0)
       return fail("'--print-cluster' is text or json, not '%s'", value);
     return setOnce(name, &options->printCluster, *value ? value : "text");
+  case ID_SIMULATE:
+    if (*value && strcmp(value, "text") != 0 && strcmp(value, "json") != 0)
+      return fail("'--simulate' is text or json, not '%s'", value);
+    return setOnce(name, &options->simulate, *value ? value : "text");
   case ID_STOP_AFTER:
     return setOnce(name, &options->stopAfter, value);
   case ID_MCPU:

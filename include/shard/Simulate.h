@@ -1,0 +1,103 @@
+//===- shard/Simulate.h - How long a step of a program takes ------*- C -*-===//
+// Reads the emitted program (L3) and a cluster, and nothing else. Times are whole picoseconds, so
+// that sums are exact and the same input gives the same bytes. How:
+// python-free-docs/design/cost.md.
+//===----------------------------------------------------------------------===//
+#ifndef SHARD_SIMULATE_H
+#define SHARD_SIMULATE_H
+
+#include "shard/Cluster.h"
+#include "shard/Support.h"
+
+#include "mlir-c/IR.h"
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Ranks that do the same at the same times. Their step is the sum of the four parts.
+typedef struct ShardSimulatedClass {
+  int32_t stage;
+  int64_t firstRank, nRanks;
+  const char *deviceKind;
+  int64_t endPs;           // when the last op ends
+  int64_t busyPs;          // ops on the device
+  int64_t communicationPs; // collectives and messages that nothing hides
+  int64_t waitPs;          // for the other ranks of a collective or exchange to arrive
+  int64_t bubblePs;        // for other stages, and from its end to the end of the step
+} ShardSimulatedClass;
+
+/// Device memory from `ps` on until the next point: arguments, results and live values.
+typedef struct ShardSimulatedMemory {
+  int64_t ps, bytes;
+} ShardSimulatedMemory;
+
+typedef struct ShardSimulatedStage {
+  int32_t firstClass, nClasses; // of classes
+  int64_t nRanks;
+  double flops, vectorFlops, memoryBytes; // that one rank computes and moves
+  int64_t argumentBytes, resultBytes;     // there for the whole step
+  int64_t peakBytes, peakPs;              // arguments, results and live values; since when
+  const char *peakOp;                     // "linalg.matmul at model.mlir:12:5", "" without any
+  intptr_t nMemory;
+  const ShardSimulatedMemory *memory; // [nMemory] of its first class, by time
+} ShardSimulatedStage;
+
+/// A collective or message of the program.
+typedef struct ShardSimulatedSite {
+  int64_t site;      // `spmd.site`; -1: it has none
+  const char *kind;  // as in reports
+  int64_t count;     // calls of a step, over all stages
+  int64_t bytes;     // of the message (shard/Cost.h), of the first call
+  int64_t ps;        // all calls together, of the slowest group
+  int64_t exposedPs; // of that what ranks stood still for, mean over the ranks that make the call
+  const char *algorithm; // of the slowest group of the first call
+} ShardSimulatedSite;
+
+/// Links that carry equally much in a step. `bytes` leave the lower vertex, by all of its rails.
+typedef struct ShardSimulatedLinks {
+  int32_t link;        // of cluster->links
+  const char *level;   // that it leaves: "device", "node"
+  int64_t firstVertex; // of the level that the link leaves
+  int64_t nLinks;
+  int64_t bytes;
+  double busy; // fraction of the step for which its rate would have to be used in full
+} ShardSimulatedLinks;
+
+/// Thread-safe to read; apart from any context and cluster once created.
+typedef struct ShardSimulation {
+  int64_t stepPs;
+  int64_t nRanks;
+  int32_t nStages;
+  const ShardSimulatedStage *stages;
+  int32_t nClasses;
+  const ShardSimulatedClass *classes; // by stage, then first rank
+  intptr_t nSites;
+  const ShardSimulatedSite *sites; // by number; those without a call are left out
+  intptr_t nLinks;
+  const ShardSimulatedLinks *links; // by link, most bytes first; those that carry nothing apart
+  double busy, communication, wait, bubble; // fractions of the step, mean over ranks
+  const char *clusterName;
+  void *memory; // private
+} ShardSimulation;
+
+/// One step of `module`, a program as the pass shard-spmdize leaves it, on `cluster`. The module is
+/// not changed.
+///   placement  [product of the mesh] the device of each rank; null: rank r is on device r.
+/// Returns a simulation to be destroyed; null after one error diagnostic: no sharded program, fewer
+/// devices than ranks, an op that no rate is known for, a message that never comes.
+/// Thread-compatible per context.
+SHARD_EXPORTED ShardSimulation *
+shardSimulationCreate(MlirOperation module, const ShardCluster *cluster, const int64_t *placement);
+SHARD_EXPORTED void shardSimulationDestroy(ShardSimulation *simulation); // null is fine
+
+/// As tables of text, and as JSON. To be freed with free(); null: out of memory. Thread-safe.
+SHARD_EXPORTED char *shardSimulationFormatText(const ShardSimulation *simulation);
+SHARD_EXPORTED char *shardSimulationFormatJson(const ShardSimulation *simulation);
+
+#ifdef __cplusplus
+}
+#endif
+#endif // SHARD_SIMULATE_H

@@ -1,0 +1,146 @@
+//===- Memory.c - Live bytes of a block ---------------------------*- C -*-===//
+// A value lives from the op that makes it to the last op that uses it, through views of it. A
+// result takes over the buffer of its destination when that is used for the last time there.
+//===----------------------------------------------------------------------===//
+#include "Simulate.h"
+
+/// Memory that a value and the views of it are in.
+typedef struct Buffer {
+  int64_t bytes;
+  int64_t first, last; // ops
+  int64_t takes;       // the buffer that it goes on in; -1: its own
+  bool taken;
+  bool outside; // an argument's, or the caller's for a result
+} Buffer;
+
+typedef struct Liveness {
+  ShardArena *arena;
+  ShardPointerMap *bufferOf; // value -> buffer
+  size_t nBuffers, capacity;
+  Buffer *buffers;
+  int64_t at; // the op that is looked at
+} Liveness;
+
+static int64_t addBuffer(Liveness *l, MlirValue value, Buffer buffer) {
+  l->buffers = shardArenaGrow(l->arena, l->buffers, l->nBuffers, &l->capacity, l->nBuffers + 1,
+                              sizeof(Buffer));
+  l->buffers[l->nBuffers] = buffer;
+  shardPointerMapSet(l->bufferOf, value.ptr, (int64_t)l->nBuffers);
+  return (int64_t)l->nBuffers++;
+}
+
+static int64_t findBuffer(const Liveness *l, MlirValue value) {
+  return shardPointerMapGetOr(l->bufferOf, value.ptr, -1);
+}
+
+static MlirLogicalResult useOperands(void *user, MlirOperation op) {
+  Liveness *l = user;
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); ++i) {
+    int64_t buffer = findBuffer(l, mlirOperationGetOperand(op, i));
+    if (buffer >= 0)
+      l->buffers[buffer].last = l->at;
+  }
+  return mlirLogicalResultSuccess();
+}
+
+static bool isView(MlirOperation op) {
+  return shardOpIs(op, "tensor.expand_shape") || shardOpIs(op, "tensor.collapse_shape") ||
+         shardOpIs(op, "tensor.extract_slice") || shardOpIs(op, "tensor.cast");
+}
+
+/// The operand that result `result` is written over; -1: none.
+static intptr_t destinationOf(MlirOperation op, intptr_t result) {
+  MlirStringRef name = shardOpGetName(op);
+  intptr_t nOperands = mlirOperationGetNumOperands(op), nResults = mlirOperationGetNumResults(op);
+  if (name.length > 7 && mlirStringRefEqual(mlirStringRefCreate(name.data, 7),
+                                            mlirStringRefCreateFromCString("linalg.")))
+    return nOperands >= nResults ? nOperands - nResults + result : -1;
+  if (shardStringIs(name, "tensor.insert_slice") || shardStringIs(name, "tensor.scatter"))
+    return 1;
+  if (shardStringIs(name, "shard.recv"))
+    return 0;
+  return shardStringIs(name, "scf.for") ? result + 3 : -1;
+}
+
+static void addResults(Liveness *l, MlirOperation op) {
+  for (intptr_t i = 0; i < mlirOperationGetNumResults(op); ++i) {
+    MlirValue result = mlirOperationGetResult(op, i);
+    int64_t source = isView(op) ? findBuffer(l, mlirOperationGetOperand(op, 0)) : -1;
+    if (source >= 0) {
+      shardPointerMapSet(l->bufferOf, result.ptr, source);
+      continue;
+    }
+    bool unwritten = shardOpIs(op, "tensor.empty") || shardOpIs(op, "arith.constant");
+    int64_t bytes = unwritten ? 0 : shardTypeBytes(mlirValueGetType(result));
+    intptr_t destination = destinationOf(op, i);
+    int64_t init = destination < 0 || destination >= mlirOperationGetNumOperands(op)
+                       ? -1
+                       : findBuffer(l, mlirOperationGetOperand(op, destination));
+    addBuffer(l, result, (Buffer){bytes, l->at, l->at, init, false, false});
+  }
+}
+
+static void markReturned(Liveness *l, MlirOperation end) {
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(end); ++i) {
+    int64_t buffer = findBuffer(l, mlirOperationGetOperand(end, i));
+    if (buffer >= 0)
+      l->buffers[buffer].outside = true;
+  }
+}
+
+/// Decides which results go on in their destinations; those that end outside began there.
+static void shareBuffers(Liveness *l) {
+  for (size_t i = 0; i < l->nBuffers; ++i) {
+    Buffer *buffer = &l->buffers[i];
+    Buffer *init = buffer->takes < 0 ? NULL : &l->buffers[buffer->takes];
+    if (!init)
+      continue;
+    bool fits = init->bytes == buffer->bytes && init->last == buffer->first;
+    if (!fits || init->taken || (init->outside && !buffer->outside))
+      buffer->takes = -1;
+    else
+      init->taken = true;
+  }
+  for (size_t i = l->nBuffers; i-- > 0;)
+    if (l->buffers[i].takes >= 0 && l->buffers[i].outside)
+      l->buffers[l->buffers[i].takes].outside = true;
+}
+
+void simBodyMemory(SimBody *body, const ShardPointerMap *innerPeak, ShardArena *arena,
+                   int64_t **opBytes) {
+  ShardArena *scratch = shardArenaCreate();
+  Liveness l = {.arena = scratch, .bufferOf = shardPointerMapCreate(scratch, 64)};
+  int64_t nOps = 0;
+  for (intptr_t i = 0; i < mlirBlockGetNumArguments(body->block); ++i)
+    addBuffer(&l, mlirBlockGetArgument(body->block, i), (Buffer){0, 0, 0, -1, false, true});
+  for (MlirOperation op = mlirBlockGetFirstOperation(body->block); !mlirOperationIsNull(op);
+       op = mlirOperationGetNextInBlock(op)) {
+    l.at = nOps++;
+    shardWalk(op, NULL, useOperands, &l);
+    addResults(&l, op);
+  }
+  markReturned(&l, mlirBlockGetTerminator(body->block));
+  shareBuffers(&l);
+  int64_t *change = SHARD_ARENA_ARRAY(scratch, int64_t, nOps + 1); // before each op
+  for (size_t i = 0; i < l.nBuffers; ++i) {
+    const Buffer *buffer = &l.buffers[i];
+    if (buffer->outside)
+      continue;
+    if (buffer->takes < 0)
+      change[buffer->first] += buffer->bytes;
+    if (!buffer->taken)
+      change[buffer->last + 1] -= buffer->bytes;
+  }
+  *opBytes = SHARD_ARENA_ARRAY(arena, int64_t, nOps);
+  int64_t live = 0, i = 0;
+  for (MlirOperation op = mlirBlockGetFirstOperation(body->block); !mlirOperationIsNull(op);
+       op = mlirOperationGetNextInBlock(op), ++i) {
+    live += change[i];
+    (*opBytes)[i] = live + shardPointerMapGetOr(innerPeak, op.ptr, 0);
+    if ((*opBytes)[i] > body->peakBytes) {
+      body->peakBytes = (*opBytes)[i];
+      body->peakOp = op;
+    }
+  }
+  shardArenaDestroy(scratch);
+}

@@ -1,0 +1,215 @@
+//===- Simulation.c - A step of a program on a cluster ------------*- C -*-===//
+#include "Simulate.h"
+
+#include "../Core/Collectives.h"
+
+#include "mlir-c/BuiltinAttributes.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Output {
+  const SimProgram *program;
+  const SimClasses *classes;
+  const SimRun *run;
+  ShardArena *arena; // of the simulation
+  ShardSimulation *out;
+} Output;
+
+//===----------------------------------------------------------------------===//
+// Classes and stages
+//===----------------------------------------------------------------------===//
+
+static void writeClasses(const Output *o) {
+  ShardSimulation *out = o->out;
+  ShardSimulatedClass *list =
+      SHARD_ARENA_ARRAY(o->arena, ShardSimulatedClass, o->classes->nClasses);
+  double busy = 0, communication = 0, wait = 0, bubble = 0;
+  for (int32_t c = 0; c < o->classes->nClasses; ++c) {
+    const SimClass *class = &o->classes->classes[c];
+    const SimClock *clock = &o->run->clocks[c];
+    const char *kind = o->program->cluster->deviceKinds[class->kind].name;
+    list[c] =
+        (ShardSimulatedClass){.stage = class->stage,
+                              .firstRank = class->firstRank,
+                              .nRanks = class->nRanks,
+                              .deviceKind = shardArenaCopyString(o->arena, kind, strlen(kind)),
+                              .endPs = clock->ps,
+                              .busyPs = clock->busyPs,
+                              .communicationPs = clock->communicationPs,
+                              .waitPs = clock->waitPs,
+                              .bubblePs = clock->bubblePs};
+    double ranks = (double)class->nRanks;
+    busy += ranks * (double)clock->busyPs;
+    communication += ranks * (double)clock->communicationPs;
+    wait += ranks * (double)clock->waitPs;
+    bubble += ranks * (double)clock->bubblePs;
+  }
+  double all = (double)out->nRanks * (double)out->stepPs;
+  all = all > 0 ? all : 1;
+  out->classes = list;
+  out->nClasses = o->classes->nClasses;
+  out->busy = busy / all;
+  out->communication = communication / all;
+  out->wait = wait / all;
+  out->bubble = bubble / all;
+}
+
+/// Of steps that begin at the same time the one with most is kept.
+static void writeMemory(const Output *o, int32_t s, ShardSimulatedStage *out) {
+  const SimStage *stage = &o->program->stages[s];
+  const SimBody *body = stage->body;
+  int64_t whole = stage->argumentBytes + stage->resultBytes;
+  ShardSimulatedMemory *memory =
+      SHARD_ARENA_ARRAY(o->arena, ShardSimulatedMemory, body->nSteps + 2);
+  memory[out->nMemory++] = (ShardSimulatedMemory){0, whole};
+  for (size_t i = 0; i < body->nSteps; ++i) {
+    int64_t ps = o->run->startedPs[s][i], bytes = whole + body->steps[i].memoryBytes;
+    ShardSimulatedMemory *last = &memory[out->nMemory - 1];
+    if (mlirOperationEqual(body->steps[i].op, body->peakOp) && !out->peakPs)
+      out->peakPs = ps;
+    if (ps == last->ps)
+      last->bytes = bytes > last->bytes ? bytes : last->bytes;
+    else if (bytes != last->bytes)
+      memory[out->nMemory++] = (ShardSimulatedMemory){ps, bytes};
+  }
+  int64_t end = o->run->clocks[o->classes->places[s].firstClass].ps;
+  if (end > memory[out->nMemory - 1].ps)
+    memory[out->nMemory++] = (ShardSimulatedMemory){end, whole};
+  out->memory = memory;
+}
+
+static const char *opText(const Output *o, MlirOperation op) {
+  if (mlirOperationIsNull(op))
+    return "";
+  MlirStringRef name = shardOpGetName(op);
+  return shardArenaFormat(o->arena, "%.*s at %s", (int)name.length, name.data,
+                          shardLocationText(mlirOperationGetLocation(op), o->arena));
+}
+
+static void writeStages(const Output *o) {
+  ShardSimulatedStage *list = SHARD_ARENA_ARRAY(o->arena, ShardSimulatedStage, o->program->nStages);
+  for (int32_t s = 0; s < o->program->nStages; ++s) {
+    const SimStage *stage = &o->program->stages[s];
+    list[s] = (ShardSimulatedStage){.firstClass = o->classes->places[s].firstClass,
+                                    .nClasses = o->classes->places[s].nClasses,
+                                    .nRanks = stage->nRanks,
+                                    .flops = stage->body->flops,
+                                    .vectorFlops = stage->body->vectorFlops,
+                                    .memoryBytes = stage->body->memoryBytes,
+                                    .argumentBytes = stage->argumentBytes,
+                                    .resultBytes = stage->resultBytes,
+                                    .peakBytes = stage->argumentBytes + stage->resultBytes +
+                                                 stage->body->peakBytes,
+                                    .peakOp = opText(o, stage->body->peakOp)};
+    writeMemory(o, s, &list[s]);
+  }
+  o->out->stages = list;
+  o->out->nStages = o->program->nStages;
+}
+
+//===----------------------------------------------------------------------===//
+// Sites
+//===----------------------------------------------------------------------===//
+
+static int64_t siteOf(const SimStep *step) {
+  int64_t site = -1;
+  MlirAttribute attribute = shardOpGetAttribute(step->op, "spmd.site");
+  return !mlirAttributeIsNull(attribute) && shardAttrGetI64(attribute, &site) ? site : -1;
+}
+
+static int compareSites(const void *a, const void *b) {
+  const ShardSimulatedSite *x = a, *y = b;
+  if (x->site != y->site)
+    return x->site < y->site ? -1 : 1;
+  return strcmp(x->kind, y->kind);
+}
+
+/// One for each numbered op and stage; the receiving half of a message has no calls of its own.
+static intptr_t listSites(const Output *o, ShardSimulatedSite *list) {
+  intptr_t n = 0;
+  for (int32_t i = 0; i < o->program->nNumbered; ++i) {
+    const SimStep *step = &o->program->numbered[i];
+    for (int32_t s = 0; s < o->program->nStages; ++s) {
+      const SimCalls *calls = &o->run->calls[s][i];
+      if (!calls->count && calls->exposedPs <= 0)
+        continue;
+      const char *algorithm = calls->count ? shardAlgorithmName(calls->algorithm) : "";
+      list[n++] = (ShardSimulatedSite){
+          .site = siteOf(step),
+          .kind = shardCollectiveKind(step->op),
+          .count = calls->count,
+          .bytes = calls->count ? step->bytes : 0,
+          .ps = simTimes(calls->slowestPs, calls->count),
+          .exposedPs = llround(calls->exposedPs / (double)o->program->stages[s].nRanks),
+          .algorithm = algorithm};
+    }
+  }
+  return n;
+}
+
+static void writeSites(const Output *o) {
+  ShardSimulatedSite *list = SHARD_ARENA_ARRAY(
+      o->arena, ShardSimulatedSite, (int64_t)o->program->nNumbered * o->program->nStages);
+  intptr_t n = listSites(o, list), kept = 0;
+  if (n)
+    qsort(list, (size_t)n, sizeof(*list), compareSites);
+  for (intptr_t i = 0; i < n; ++i) {
+    ShardSimulatedSite *last = kept ? &list[kept - 1] : NULL;
+    if (!last || compareSites(last, &list[i]) != 0) {
+      list[kept++] = list[i];
+      continue;
+    }
+    if (!last->count) {
+      last->bytes = list[i].bytes;
+      last->algorithm = list[i].algorithm;
+    }
+    last->count += list[i].count;
+    last->ps = simAdd(last->ps, list[i].ps);
+    last->exposedPs = simAdd(last->exposedPs, list[i].exposedPs);
+  }
+  o->out->sites = list;
+  o->out->nSites = kept;
+}
+
+//===----------------------------------------------------------------------===//
+// The object
+//===----------------------------------------------------------------------===//
+
+static ShardSimulation *writeSimulation(const SimProgram *program, const SimClasses *classes,
+                                        const SimRun *run) {
+  ShardArena *arena = shardArenaCreate();
+  ShardSimulation *out = SHARD_ARENA_NEW(arena, ShardSimulation);
+  const char *name = program->cluster->name;
+  out->memory = arena;
+  out->clusterName = shardArenaCopyString(arena, name, strlen(name));
+  out->stepPs = run->stepPs;
+  out->nRanks = program->nRanks;
+  Output output = {program, classes, run, arena, out};
+  writeClasses(&output);
+  writeStages(&output);
+  writeSites(&output);
+  simLinks(program, classes, run, arena, out);
+  return out;
+}
+
+ShardSimulation *shardSimulationCreate(MlirOperation module, const ShardCluster *cluster,
+                                       const int64_t *placement) {
+  SimProgram program = {
+      .module = module, .arena = shardArenaCreate(), .cluster = cluster, .placement = placement};
+  SimClasses classes = {0};
+  SimRun run;
+  ShardSimulation *out = NULL;
+  if (simProgramRead(&program) && simClassesCreate(&program, &classes) &&
+      simRun(&program, &classes, &run))
+    out = writeSimulation(&program, &classes, &run);
+  simClassesRelease(&program, &classes);
+  shardArenaDestroy(program.arena);
+  return out;
+}
+
+void shardSimulationDestroy(ShardSimulation *simulation) {
+  if (simulation)
+    shardArenaDestroy(simulation->memory); // with the simulation
+}
