@@ -26,8 +26,10 @@ static const Order fitOrders[] = {
 enum {
   N_ORDERS = sizeof(searchOrders) / sizeof(*searchOrders),
   N_FIT_ORDERS = sizeof(fitOrders) / sizeof(*fitOrders),
-  FIRST_NODES = 32, // an item, of a search in the first round
-  SPREAD = 300      // of the weights in later rounds, in 1024ths
+  MAX_FITS = 32,
+  MAX_WORSE_FITS = 2, // by one order
+  FIRST_NODES = 32,   // an item, of a search in the first round
+  SPREAD = 300        // of the weights in later rounds, in 1024ths
 };
 static const int64_t maxFitSteps = INT64_C(3000000000); // looks at placed items; a few seconds
 
@@ -92,29 +94,54 @@ static void keepIfLower(Part *part, const int64_t *offsets, int64_t height) {
   memcpy(part->offsets, offsets, (size_t)part->nItems * sizeof(*offsets));
 }
 
-static void fitPart(Solver *solver, Part *part, int64_t *nSteps) {
-  ShardArena *arena = shardArenaCreate();
-  int64_t *totals = SHARD_ARENA_ARRAY(arena, int64_t, part->nCliques);
-  int64_t *offsets = SHARD_ARENA_ARRAY(arena, int64_t, part->nItems);
-  int32_t *items = SHARD_ARENA_ARRAY(arena, int32_t, part->nItems);
-  double *weights = SHARD_ARENA_ARRAY(arena, double, (size_t)part->nItems *N_ORDER_KEYS);
-  OrderRow *rows = SHARD_ARENA_ARRAY(arena, OrderRow, part->nItems);
+typedef struct Fit {
+  Part *part;
+  int64_t *offsets;
+  int32_t *order, *scratch;
+  double *weights;
+  OrderRow *rows;
+  int64_t nSteps; // of all parts
+} Fit;
+
+static bool isFitted(const Solver *solver, const Fit *fit) {
+  if (fit->part->height == INT64_MAX) // each part gets one placement
+    return false;
+  return fit->part->height <= goalOf(solver) || fit->nSteps > maxFitSteps ||
+         placementDeadlinePassed(solver->limits.deadlineNs);
+}
+
+/// Fits by one order, then by orders in which what reached high comes earlier, while that helps.
+static void fitByOrder(const Solver *solver, Fit *fit, const Order *order, bool tightest) {
+  Part *part = fit->part;
   for (int32_t i = 0; i < part->nItems; ++i)
-    for (int32_t c = part->items[i].first; c < part->items[i].last; ++c)
-      totals[c] += part->items[i].size;
-  for (int32_t k = 0; k < 2 * N_FIT_ORDERS; ++k) {
-    bool first = part->height == INT64_MAX; // each part gets one placement
-    if (part->height <= goalOf(solver) ||
-        (!first && (*nSteps > maxFitSteps || placementDeadlinePassed(solver->limits.deadlineNs))))
-      break;
-    const Order *order = &fitOrders[k % N_FIT_ORDERS];
-    for (int32_t i = 0; i < part->nItems; ++i)
-      items[i] = i;
-    placementOrderWeigh(part, order, 0, 0, weights);
-    placementOrderSort(part, order, weights, totals, part->nItems, items, rows);
-    int64_t height = placementFit(part, items, k >= N_FIT_ORDERS, offsets, nSteps);
-    keepIfLower(part, offsets, height);
+    fit->order[i] = i;
+  placementOrderWeigh(part, order, 0, 0, fit->weights);
+  placementOrderSort(part, order, fit->weights, part->live, part->nItems, fit->order, fit->rows);
+  int64_t before = INT64_MAX;
+  for (int32_t n = 0, nWorse = 0; n < MAX_FITS && nWorse < MAX_WORSE_FITS && !isFitted(solver, fit);
+       ++n) {
+    int64_t height = placementFit(part, fit->order, tightest, fit->offsets, &fit->nSteps);
+    keepIfLower(part, fit->offsets, height);
+    nWorse += height >= before;
+    before = height;
+    int64_t goal = goalOf(solver);
+    placementFitReorder(part, fit->offsets, goal + (height - goal) / 2, fit->order, fit->scratch);
   }
+}
+
+static void fitPart(const Solver *solver, Part *part, int64_t *nSteps) {
+  ShardArena *arena = shardArenaCreate();
+  size_t n = (size_t)part->nItems;
+  Fit fit = {.part = part,
+             .offsets = SHARD_ARENA_ARRAY(arena, int64_t, n),
+             .order = SHARD_ARENA_ARRAY(arena, int32_t, n),
+             .scratch = SHARD_ARENA_ARRAY(arena, int32_t, n),
+             .weights = SHARD_ARENA_ARRAY(arena, double, n *N_ORDER_KEYS),
+             .rows = SHARD_ARENA_ARRAY(arena, OrderRow, n),
+             .nSteps = *nSteps};
+  for (int32_t k = 0; k < 2 * N_FIT_ORDERS && !isFitted(solver, &fit); ++k)
+    fitByOrder(solver, &fit, &fitOrders[k % N_FIT_ORDERS], k >= N_FIT_ORDERS);
+  *nSteps = fit.nSteps;
   shardArenaDestroy(arena);
 }
 

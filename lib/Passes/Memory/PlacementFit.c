@@ -125,3 +125,18 @@ int64_t placementFit(const Part *part, const int32_t *order, bool tightest, int6
   shardArenaDestroy(arena);
   return height;
 }
+
+void placementFitReorder(const Part *part, const int64_t *offsets, int64_t limit, int32_t *order,
+                         int32_t *scratch) {
+  int32_t n = part->nItems, high = 0,
+          low = 0; // the next that reaches above, the next that does not
+  for (int32_t place = 0; place < n; ++place) {
+    while (high < n && offsets[order[high]] + part->items[order[high]].size <= limit)
+      ++high;
+    while (low < n && offsets[order[low]] + part->items[order[low]].size > limit)
+      ++low;
+    bool isHigh = low == n || (high < n && high / 2 <= place);
+    scratch[place] = isHigh ? order[high++] : order[low++];
+  }
+  memcpy(order, scratch, (size_t)n * sizeof(*order));
+}

@@ -120,18 +120,17 @@ static Item *chooseDirection(ShardArena *arena, int32_t nItems, int32_t nCliques
   return items;
 }
 
-static int64_t maxLiveOf(ShardArena *arena, const Part *part) {
-  int64_t *change = SHARD_ARENA_ARRAY(arena, int64_t, part->nCliques + 1);
+/// Counts what is live in each clique of the part, and the bound that this gives.
+static void countLive(ShardArena *arena, Part *part) {
+  part->live = SHARD_ARENA_ARRAY(arena, int64_t, part->nCliques + 1);
   for (int32_t i = 0; i < part->nItems; ++i) {
-    change[part->items[i].first] += part->items[i].size;
-    change[part->items[i].last] -= part->items[i].size;
+    part->live[part->items[i].first] += part->items[i].size;
+    part->live[part->items[i].last] -= part->items[i].size;
   }
-  int64_t live = 0, most = 0;
-  for (int32_t clique = 0; clique < part->nCliques; ++clique) {
-    live += change[clique];
-    most = live > most ? live : most;
+  for (int32_t c = 0; c < part->nCliques; ++c) {
+    part->live[c] += c ? part->live[c - 1] : 0;
+    part->bound = part->live[c] > part->bound ? part->live[c] : part->bound;
   }
-  return most;
 }
 
 /// Cuts the sorted items where none is live on both sides.
@@ -149,7 +148,7 @@ static void cutIntoParts(ShardArena *arena, Instance *instance, int32_t nItems, 
     }
     part->offsets = SHARD_ARENA_ARRAY(arena, int64_t, part->nItems);
     part->height = INT64_MAX;
-    part->bound = maxLiveOf(arena, part);
+    countLive(arena, part);
   }
 }
 

@@ -18,6 +18,7 @@ typedef struct Item {
 typedef struct Part {
   int32_t nItems, nCliques;
   const Item *items; // by first, last, size, align, duration
+  int64_t *live;     // [nCliques] sizes
   int64_t bound;     // proved: no placement is lower
   int64_t height;    // of `offsets`
   int64_t *offsets;  // [nItems]
@@ -61,6 +62,7 @@ typedef struct Order {
 /// 1024 of itself, drawn by `seed`.
 void placementOrderWeigh(const Part *part, const Order *order, uint32_t spread, uint32_t seed,
                          double *outWeights);
+bool placementOrderUsesTotals(const Order *order);
 /// Sorts items by weight; a key that is ORDER_TOTAL counts `totals` [nCliques] times its weight.
 /// Ties keep the part's order.
 typedef struct OrderRow {
@@ -78,6 +80,9 @@ void placementOrderSort(const Part *part, const Order *order, const double *weig
 /// `tightest`, in the smallest. Returns the height; adds looks at placed items to `*nSteps`.
 int64_t placementFit(const Part *part, const int32_t *order, bool tightest, int64_t *outOffsets,
                      int64_t *nSteps);
+/// Brings items that end above `limit` forward, to half of their place in the order.
+void placementFitReorder(const Part *part, const int64_t *offsets, int64_t limit, int32_t *order,
+                         int32_t *scratch);
 
 //===----------------------------------------------------------------------===//
 // Exact search

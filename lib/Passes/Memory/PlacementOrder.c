@@ -50,12 +50,20 @@ static int compareRows(const void *a, const void *b) {
   return x->item - y->item;
 }
 
+bool placementOrderUsesTotals(const Order *order) {
+  for (int k = 0; k < N_ORDER_KEYS; ++k)
+    if (order->keys[k] == ORDER_TOTAL)
+      return true;
+  return false;
+}
+
 void placementOrderSort(const Part *part, const Order *order, const double *weights,
                         const int64_t *totals, int32_t nItems, int32_t *items, OrderRow *scratch) {
+  bool usesTotals = placementOrderUsesTotals(order);
   for (int32_t k = 0; k < nItems; ++k) {
     const Item *item = &part->items[items[k]];
     int64_t total = 0;
-    for (int32_t c = item->first; c < item->last; ++c)
+    for (int32_t c = item->first; usesTotals && c < item->last; ++c)
       total = totals[c] > total ? totals[c] : total;
     scratch[k].item = items[k];
     for (int key = 0; key < N_ORDER_KEYS; ++key)

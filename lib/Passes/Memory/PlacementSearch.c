@@ -257,13 +257,6 @@ static void failNode(Search *search, const Frame *frame) {
 // Sets that fall apart
 //===----------------------------------------------------------------------===//
 
-static bool usesTotals(const Order *order) {
-  for (int k = 0; k < N_ORDER_KEYS; ++k)
-    if (order->keys[k] == ORDER_TOTAL)
-      return true;
-  return false;
-}
-
 static void sortItems(Search *search, int32_t n, int32_t *items) {
   placementOrderSort(search->part, search->order, search->weights, search->state->total, n, items,
                      search->rows);
@@ -291,7 +284,7 @@ static bool nextPart(Search *search, Frame *frame, Set *outPart) {
     if (!outPart->nItems)
       continue;
     search->nLists += (size_t)outPart->nItems;
-    if (usesTotals(search->order))
+    if (placementOrderUsesTotals(search->order))
       sortItems(search, outPart->nItems, to);
     return true;
   }

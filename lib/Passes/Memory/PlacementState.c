@@ -111,14 +111,12 @@ void placementStateReset(State *state) {
   memset(state->placed, 0, n * sizeof(*state->placed));
   memset(state->rest, 0, n * sizeof(*state->rest));
   memset(state->least, 0, n * sizeof(*state->least));
-  memset(state->total, 0, nCliques * sizeof(*state->total));
+  memcpy(state->total, state->part->live, nCliques * sizeof(*state->total));
   memset(state->floor, 0, nCliques * sizeof(*state->floor));
   memset(state->cut, 0, nCliques * sizeof(*state->cut));
   for (int32_t i = 0; i < state->n; ++i)
-    for (int32_t c = items[i].first; c < items[i].last; ++c) {
-      state->total[c] += items[i].size;
-      state->cut[c] += c + 1 < items[i].last;
-    }
+    for (int32_t c = items[i].first; c + 1 < items[i].last; ++c)
+      ++state->cut[c];
   for (int32_t c = 0; c < state->nCliques; ++c)
     state->witness[c] = state->members[state->memberBegin[c]];
   state->itemTrail.n = state->cliqueTrail.n = 0;
