@@ -21,6 +21,8 @@ typedef struct Stack {
 } Stack;
 
 int64_t placementAlignUp(int64_t offset, int64_t align) {
+  if (align == 1) // most are, and a division takes longer than all the rest
+    return offset;
   int64_t rest = offset % align;
   return rest ? offset + align - rest : offset;
 }
@@ -30,6 +32,7 @@ static int64_t findGap(const Stack *stack, const Item *item, bool tightest, int6
   int64_t end = 0, best = -1, bestGap = INT64_MAX;
   for (int32_t b = 0; b < stack->n; ++b) {
     const Block *block = stack->blocks[b];
+    ++*nSteps;
     if (block->first >= item->last || block->last <= item->first)
       continue;
     for (int32_t k = 0; k < block->n; ++k) {

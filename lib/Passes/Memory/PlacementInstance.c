@@ -157,6 +157,6 @@ void placementInstanceBuild(ShardArena *arena, int64_t nBuffers,
   Item *items = SHARD_ARENA_ARRAY(arena, Item, nBuffers);
   int32_t nItems = takeItems(nBuffers, buffers, items);
   int32_t nCliques = findCliques(arena, buffers, nItems, items);
-  *out = (Instance){.unit = divideByUnit(nItems, items), .nItems = nItems};
+  *out = (Instance){.unit = divideByUnit(nItems, items)};
   cutIntoParts(arena, out, nItems, chooseDirection(arena, nItems, nCliques, items));
 }

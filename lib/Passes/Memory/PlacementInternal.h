@@ -28,7 +28,7 @@ typedef struct Part {
 /// sizes multiplied by any number.
 typedef struct Instance {
   int64_t unit; // bytes
-  int32_t nItems, nParts;
+  int32_t nParts;
   Part *parts;
 } Instance;
 

@@ -234,7 +234,6 @@ static bool tryNext(Search *search, Frame *frame, Set *outSet, bool *outSplits) 
     if (!canRise(search, frame, item))
       return false;
     ++search->nNodes;
-
     frame->mark = placementStateMark(state);
     *outSet = frame->set;
     PlaceEffect effect = placementStatePlace(state, item, search->capacity, &outSet->hash);
