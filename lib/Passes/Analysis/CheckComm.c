@@ -148,9 +148,10 @@ static MlirLogicalResult checkForbid(const ShardPassRun *run, const char *forbid
   for (const char *at = forbid; *at;) {
     size_t length = strcspn(at, ","), name = strcspn(at, ":,");
     bool known = false;
-    const char *kind;
-    for (intptr_t i = 0; (kind = shardCollectiveKindName(i)); ++i)
+    for (int i = 0; i < SHARD_RT_BARRIER; ++i) {
+      const char *kind = shardCollectiveKindName((ShardRtKind)i);
       known |= strlen(kind) == name && memcmp(kind, at, name) == 0;
+    }
     if (!known)
       return shardEmitError(run->op,
                             "forbid: '%.*s' is no kind of collective; expected all-reduce, "
