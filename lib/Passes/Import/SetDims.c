@@ -137,6 +137,39 @@ static MlirLogicalResult setOne(const ShardImport *import, DimRequests *requests
   return setArgument(import, requests, argument, dim, least, most);
 }
 
+/// Extents that do not fit together show where they meet: what upstream says of it, as one error.
+static MlirLogicalResult refuseExtents(ShardFirstError *first) {
+  const char *text = shardFirstErrorEnd(first);
+  return shardEmitErrorAt(first->location, "the extents given do not fit together: %s",
+                          text ? text : "the function is not valid");
+}
+
+static MlirLogicalResult checkExtents(const ShardImport *import) {
+  ShardFirstError first;
+  shardFirstErrorBegin(&first, import->module, import->arena);
+  if (!mlirOperationVerify(import->module))
+    return refuseExtents(&first);
+  shardFirstErrorEnd(&first);
+  return mlirLogicalResultSuccess();
+}
+
+static MlirLogicalResult inferTosaShapes(const ShardImport *import) {
+  MlirPassManager manager = mlirPassManagerCreateOnOperation(
+      import->context, mlirStringRefCreateFromCString("builtin.module"));
+  mlirPassManagerEnableVerifier(manager, false);
+  MlirOpPassManager functions =
+      mlirPassManagerGetNestedUnder(manager, mlirStringRefCreateFromCString("func.func"));
+  mlirOpPassManagerAddOwnedPass(functions, mlirCreateTosaTosaInferShapesPass());
+  ShardFirstError first;
+  shardFirstErrorBegin(&first, import->module, import->arena);
+  MlirLogicalResult result = mlirPassManagerRunOnOp(manager, import->module);
+  mlirPassManagerDestroy(manager);
+  if (mlirLogicalResultIsFailure(result))
+    return refuseExtents(&first);
+  shardFirstErrorEnd(&first);
+  return result;
+}
+
 enum { maxRounds = 16 };
 
 static MlirWalkResult findDynamic(MlirOperation op, void *user) {
@@ -171,15 +204,7 @@ static MlirLogicalResult specialize(const ShardImport *import, intptr_t n, int64
     return shardImportRefineShapes(import);
   for (int round = 0; round < maxRounds; ++round) {
     shardFuncUpdateType(import->entry);
-    MlirPassManager manager = mlirPassManagerCreateOnOperation(
-        import->context, mlirStringRefCreateFromCString("builtin.module"));
-    mlirPassManagerEnableVerifier(manager, false);
-    MlirOpPassManager functions =
-        mlirPassManagerGetNestedUnder(manager, mlirStringRefCreateFromCString("func.func"));
-    mlirOpPassManagerAddOwnedPass(functions, mlirCreateTosaTosaInferShapesPass());
-    MlirLogicalResult result = mlirPassManagerRunOnOp(manager, import->module);
-    mlirPassManagerDestroy(manager);
-    if (mlirLogicalResultIsFailure(result) ||
+    if (mlirLogicalResultIsFailure(inferTosaShapes(import)) ||
         mlirLogicalResultIsFailure(shardImportRefineShapes(import)))
       return mlirLogicalResultFailure();
     if (!isDynamic(import))
@@ -233,9 +258,7 @@ MlirLogicalResult shardImportSetDims(ShardImport *import, const char *dims) {
     if (requests.shapes[i]) {
       if (mlirLogicalResultIsFailure(specialize(import, n, requests.shapes)))
         return mlirLogicalResultFailure();
-      // Extents that do not fit together show here, at the op where they meet.
-      return mlirOperationVerify(import->module) ? mlirLogicalResultSuccess()
-                                                 : mlirLogicalResultFailure();
+      return checkExtents(import);
     }
   return mlirLogicalResultSuccess();
 }
