@@ -171,8 +171,7 @@ const ShardOpEntry *shardOpEntryFind(MlirStringRef name) {
   for (size_t i = 0; i < sizeof(opTable) / sizeof(opTable[0]); ++i)
     if (shardStringIs(name, opTable[i].name))
       return &opTable[i];
-  if ((name.length > 6 && memcmp(name.data, "arith.", 6) == 0) ||
-      (name.length > 5 && memcmp(name.data, "math.", 5) == 0))
+  if (shardNameHasDialect(name, "arith") || shardNameHasDialect(name, "math"))
     return &elementwiseEntry;
   return NULL;
 }

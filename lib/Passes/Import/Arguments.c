@@ -183,7 +183,7 @@ static MlirAttribute argumentAttributes(const ShardImport *import, MlirAttribute
   for (intptr_t i = 0; i < nOld; ++i) {
     MlirNamedAttribute element = mlirDictionaryAttrGetElement(old, i);
     MlirStringRef name = mlirIdentifierStr(element.name);
-    if (name.length > 5 && memcmp(name.data, "spmd.", 5) == 0 && !shardStringIs(name, "spmd.arg") &&
+    if (shardNameHasDialect(name, "spmd") && !shardStringIs(name, "spmd.arg") &&
         !shardStringIs(name, "spmd.name") && !shardStringIs(name, "spmd.role"))
       list[n++] = element;
   }

@@ -476,8 +476,7 @@ static bool followsExtents(const ShardBounded *b, MlirValue value, bool *reads, 
     return false;
   }
   MlirStringRef name = shardOpGetName(op);
-  if (!((name.length > 6 && memcmp(name.data, "arith.", 6) == 0) ||
-        (name.length > 5 && memcmp(name.data, "math.", 5) == 0)))
+  if (!(shardNameHasDialect(name, "arith") || shardNameHasDialect(name, "math")))
     return false;
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); ++i)
     if (!followsExtents(b, mlirOperationGetOperand(op, i), reads, depth + 1))
@@ -563,7 +562,7 @@ void shardBoundedSink(ShardBounded *b, MlirOperation func) {
     bool scalar = mlirOperationGetNumResults(ops[i]) == 1 &&
                   !mlirTypeIsAShaped(mlirValueGetType(mlirOperationGetResult(ops[i], 0)));
     if (scalar && shardValueIsUnused(mlirOperationGetResult(ops[i], 0)) &&
-        (shardStringIs(name, "tensor.extract") || memcmp(name.data, "arith.", 6) == 0))
+        (shardStringIs(name, "tensor.extract") || shardNameHasDialect(name, "arith")))
       mlirOperationDestroy(ops[i]);
   }
 }

@@ -90,7 +90,7 @@ MlirLogicalResult shardImportCheckOps(const ShardImport *import) {
 
 static MlirWalkResult findTosa(MlirOperation op, void *user) {
   MlirStringRef name = shardOpGetName(op);
-  if (name.length < 6 || memcmp(name.data, "tosa.", 5) != 0)
+  if (!shardNameHasDialect(name, "tosa"))
     return MlirWalkResultAdvance;
   *(bool *)user = true;
   return MlirWalkResultInterrupt;

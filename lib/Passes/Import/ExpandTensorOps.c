@@ -452,7 +452,7 @@ static bool readsIndex(MlirOperation op) {
 
 static bool isLinalg(MlirOperation op) {
   MlirStringRef name = shardOpGetName(op);
-  return name.length > 7 && memcmp(name.data, "linalg.", 7) == 0;
+  return shardNameHasDialect(name, "linalg");
 }
 
 static bool isNamedLinalg(MlirOperation op) {

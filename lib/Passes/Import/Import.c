@@ -25,6 +25,16 @@ typedef struct ImportOptions {
   const char *rules;
   bool noImplicitReplication;
 } ImportOptions;
+
+void shardVisitControlBlocks(MlirOperation op, void (*visit)(void *user, MlirBlock block),
+                             void *user) {
+  if (!shardNameHasDialect(shardOpGetName(op), "scf"))
+    return;
+  for (intptr_t i = 0, n = mlirOperationGetNumRegions(op); i < n; ++i)
+    for (MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, i));
+         !mlirBlockIsNull(block); block = mlirBlockGetNextInRegion(block))
+      visit(user, block);
+}
 static const ShardOption optionTable[] = {
     SHARD_OPTION(ImportOptions, function, "function", "", "",
                  "Entry function; empty: the one public function"),
@@ -47,7 +57,7 @@ static const ShardOption optionTable[] = {
 MlirAttribute shardIndexingMaps(MlirOperation op) {
   MlirAttribute none = {NULL};
   MlirStringRef name = shardOpGetName(op);
-  if (name.length < 7 || memcmp(name.data, "linalg.", 7) != 0)
+  if (!shardNameHasDialect(name, "linalg"))
     return none;
   return shardOpIs(op, "linalg.generic") ? shardOpGetAttribute(op, "indexing_maps")
                                          : mlirLinalgGetIndexingMapsAttribute(op);

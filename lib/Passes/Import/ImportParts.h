@@ -135,5 +135,9 @@ MlirAttribute shardIndexingMaps(MlirOperation op); // of any linalg op; null oth
 intptr_t shardMapResultDim(MlirAffineMap map, intptr_t result);
 /// The ops of a block, in order, in `arena`.
 MlirOperation *shardBlockOps(MlirBlock block, ShardArena *arena, intptr_t *outCount);
+/// Calls `visit` with each block of the op's regions if the op is of scf, else does nothing: how a
+/// step over a block goes on into loops and branches.
+void shardVisitControlBlocks(MlirOperation op, void (*visit)(void *user, MlirBlock block),
+                             void *user);
 
 #endif // SHARD_IMPORT_IMPORTPARTS_H

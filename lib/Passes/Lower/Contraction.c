@@ -75,7 +75,7 @@ static bool isProjectedPermutation(MlirAffineMap map) {
   return mlirAffineMapIsProjectedPermutation(map);
 }
 
-static bool isLinalg(MlirOperation op) { return !strncmp(shardOpGetName(op).data, "linalg.", 7); }
+static bool isLinalg(MlirOperation op) { return shardNameHasDialect(shardOpGetName(op), "linalg"); }
 
 /// A contraction on tensors whose loops all belong to two of the three values or to all.
 static bool isTensorContraction(MlirOperation op) {
@@ -253,7 +253,7 @@ static void cloneInits(ShardLowering *lowering) {
       continue;
     for (size_t k = 0; k < users.nOps; ++k) {
       MlirOperation user = users.ops[k];
-      if (strncmp(shardOpGetName(user).data, "linalg.", 7) != 0)
+      if (!shardNameHasDialect(shardOpGetName(user), "linalg"))
         continue;
       MlirOperation clone = mlirOperationClone(op);
       mlirBlockInsertOwnedOperationBefore(mlirOperationGetBlock(user), user, clone);

@@ -22,13 +22,13 @@ bool shardOpHasVectorForm(MlirOperation op) {
       return false;
   }
   MlirStringRef name = shardOpGetName(op);
-  if (name.length > 6 && !strncmp(name.data, "arith.", 6))
+  if (shardNameHasDialect(name, "arith"))
     return true;
   if (shardOpIs(op, "math.fpowi")) { // by a constant; see lowerPower
     MlirOperation exponent = shardValueDefiningOp(mlirOperationGetOperand(op, 1));
     return !mlirOperationIsNull(exponent) && shardOpIs(exponent, "arith.constant");
   }
-  if (name.length < 6 || strncmp(name.data, "math.", 5))
+  if (!shardNameHasDialect(name, "math"))
     return false;
   for (size_t i = 0; i < sizeof(math) / sizeof(math[0]); ++i)
     if (shardStringIs((MlirStringRef){name.data + 5, name.length - 5}, math[i])) {

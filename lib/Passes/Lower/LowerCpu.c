@@ -57,7 +57,7 @@ static MlirLogicalResult runPipeline(ShardLowering *lowering, const char *passes
 static MlirLogicalResult checkLowered(void *user, MlirOperation op) {
   (void)user;
   MlirStringRef name = shardOpGetName(op);
-  if (shardStringIs(name, "builtin.module") || !strncmp(name.data, "llvm.", 5))
+  if (shardStringIs(name, "builtin.module") || shardNameHasDialect(name, "llvm"))
     return mlirLogicalResultSuccess();
   return shardEmitError(op, "'%.*s' has no lowering", (int)name.length, name.data);
 }

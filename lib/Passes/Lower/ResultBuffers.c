@@ -37,11 +37,11 @@ static void followRegions(Chain *chain, MlirOperation op) {
 static void followOperands(Chain *chain, MlirOperation op) {
   MlirStringRef name = shardOpGetName(op);
   intptr_t first = 0, end = mlirOperationGetNumOperands(op);
-  bool isLinalg = name.length > 7 && !memcmp(name.data, "linalg.", 7);
+  bool isLinalg = shardNameHasDialect(name, "linalg");
   bool isInsert = shardStringIs(name, "tensor.insert_slice") ||
                   shardStringIs(name, "tensor.insert") ||
                   shardStringIs(name, "bufferization.materialize_in_destination");
-  bool isControl = name.length > 4 && !memcmp(name.data, "scf.", 4);
+  bool isControl = shardNameHasDialect(name, "scf");
   static const char *const sameBuffer[] = {"tensor.expand_shape", "tensor.collapse_shape",
                                            "tensor.cast", "tensor.extract_slice", "arith.select"};
   bool isSame = false;

@@ -516,7 +516,7 @@ static bool isComputation(MlirStringRef name) {
                                            "arith.divf",     "arith.negf",     "arith.remf",
                                            "arith.maximumf", "arith.minimumf", "arith.maxnumf",
                                            "arith.minnumf",  "arith.cmpf"};
-  bool computes = name.length > 5 && !strncmp(name.data, "math.", 5);
+  bool computes = shardNameHasDialect(name, "math");
   for (size_t i = 0; i < sizeof(arithmetic) / sizeof(arithmetic[0]); ++i)
     computes |= shardStringIs(name, arithmetic[i]);
   return computes;
@@ -526,7 +526,7 @@ static bool isComputation(MlirStringRef name) {
 static MlirValue lowerFunction(ShardLowerBuilder *b, MlirOperation op) {
   MlirStringRef name = shardOpGetName(op);
   MlirValue none = {NULL};
-  if (name.length < 6 || strncmp(name.data, "math.", 5) != 0)
+  if (!shardNameHasDialect(name, "math"))
     return none;
   MlirValue operand = mlirOperationGetOperand(op, 0);
   if (shardStringIs(name, "math.fpowi"))
@@ -572,7 +572,7 @@ static MlirLogicalResult lowerScalar(ShardLowering *lowering, MlirOperation func
 
 static bool isScalarOp(MlirOperation op) {
   MlirStringRef name = shardOpGetName(op);
-  return !strncmp(name.data, "math.", 5) || !strncmp(name.data, "arith.", 6) ||
+  return shardNameHasDialect(name, "math") || shardNameHasDialect(name, "arith") ||
          shardStringIs(name, "cf.assert");
 }
 

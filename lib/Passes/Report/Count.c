@@ -266,9 +266,9 @@ static int64_t stepsOf(MlirOperation op) {
 static MlirLogicalResult visitOp(void *user, MlirOperation op) {
   FunctionWalk *walk = user;
   MlirStringRef name = shardOpGetName(op);
-  if (name.length > 7 && memcmp(name.data, "linalg.", 7) == 0) {
+  if (shardNameHasDialect(name, "linalg")) {
     walk->flops += walk->times * stepsOf(op) * contractionFlops(op);
-  } else if (name.length > 6 && memcmp(name.data, "shard.", 6) == 0) {
+  } else if (shardNameHasDialect(name, "shard")) {
     int64_t number;
     int64_t times = walk->times * stepsOf(op);
     if (times > 0 && shardAttrGetI64(shardOpGetAttribute(op, "spmd.site"), &number))

@@ -110,7 +110,7 @@ static void walkCalls(const CallWalk *walk, MlirBlock block) {
     // What a loop calls, it calls at every step.
     CallWalk inner = *walk;
     inner.times *= shardLoopTrips(op);
-    bool loop = strncmp(shardOpGetName(op).data, "scf.", 4) == 0 && inner.times > 0;
+    bool loop = shardNameHasDialect(shardOpGetName(op), "scf") && inner.times > 0;
     for (intptr_t g = 0; loop && g < mlirOperationGetNumRegions(op); ++g) {
       MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, g));
       if (!mlirBlockIsNull(body))
