@@ -28,7 +28,6 @@ static const ShardMessage messages[] = {
     {"'…' brings together two dynamic extents that cannot be compared; expected fixed extents, --dim=ARG:D=N", "dimensions that are products of different extents lie differently in storage", "--dim=ARG:D=N"},
     {"the reshape cuts dimension … where no dynamic extent ends; expected a fixed extent, --dim=ARG:D=N", "padding would be spread over the new dimensions", "--dim=ARG:D=N, or dimensions that keep each dynamic extent whole"},
     {"the extents given do not fit together: …", "--dim gave extents or bounds that disagree where they meet, in the op that the message names", "the same extent, or the same bound, for dimensions that meet"},
-    {"'tensor.dim' of a dynamic dimension with a bound inside of an op is not supported; expected it before the op", "bodies are compiled for the shape in storage", "tensor.dim before the op"},
     {"'shard.sharding' with … is not supported", "blocks are ceil(size / ranks), without halos", "a sharding without it"},
     {"two public functions, '@…' and '@…'; choose the entry with --function", "one function is the program", "--function=NAME"},
     {"no dimension rule for '…': its operands would be kept whole; expected a rule in --rules, or no --no-implicit-replication", "--no-implicit-replication was given", "a rule for the op in --rules=FILE"},
