@@ -3,6 +3,7 @@
 
 #include "../model/Element.h"
 #include "Bisect.h"
+#include "CheckRules.h"
 #include "Compile.h"
 #include "Exact.h"
 #include "Execute.h"
@@ -215,6 +216,8 @@ static bool runOnce(const Session *session, const int64_t *dims, bool first) {
     compileOriginal(session->compiler, session->source, text, &original);
     free(text);
     checkOriginal(session, program, &original);
+    if (first && options->rules)
+      checkRules(session->compiler, original.imported);
   }
 
   // What the original says about its arguments holds for every layout of it.

@@ -197,11 +197,11 @@ bool shardOwnRuleParse(MlirStringRef text, ShardArena *arena, ShardOwnRule *out,
 // An op against its rule
 //===----------------------------------------------------------------------===//
 
-static const ShardOwnPort *portOf(const ShardOwnRule *rule, int32_t i) {
+const ShardOwnPort *shardOwnRulePort(const ShardOwnRule *rule, int32_t i) {
   return i < rule->nOperands ? &rule->operands[i] : &rule->results[i - rule->nOperands];
 }
 
-static MlirType typeOfPort(const ShardOwnRule *rule, MlirOperation op, int32_t i) {
+MlirType shardOwnRuleTypeOfPort(const ShardOwnRule *rule, MlirOperation op, int32_t i) {
   return mlirValueGetType(i < rule->nOperands ? mlirOperationGetOperand(op, i)
                                               : mlirOperationGetResult(op, i - rule->nOperands));
 }
@@ -248,8 +248,8 @@ bool shardOwnRuleFit(const ShardOwnRule *rule, MlirOperation op, ShardArena *are
     sizes[i] = rule->sizes[i];
   for (int pass = 0; pass < 3; ++pass)
     for (int32_t i = 0; i < rule->nOperands + rule->nResults; ++i) {
-      const ShardOwnPort *port = portOf(rule, i);
-      MlirType type = typeOfPort(rule, op, i);
+      const ShardOwnPort *port = shardOwnRulePort(rule, i);
+      MlirType type = shardOwnRuleTypeOfPort(rule, op, i);
       int64_t rank = mlirTypeIsARankedTensor(type) ? mlirShapedTypeGetRank(type) : 0;
       if (rank != port->rank) {
         *outMessage = shardArenaFormat(arena, "%s %d has %d dimensions, in its rule %d",
@@ -264,6 +264,25 @@ bool shardOwnRuleFit(const ShardOwnRule *rule, MlirOperation op, ShardArena *are
           return false;
     }
   return true;
+}
+
+bool shardOwnRuleSplits(const ShardOwnRule *rule, int32_t name) {
+  return !rule->whole[name] &&
+         (inResults(rule, name) || rule->combiners[name] != SHARD_COMBINER_NONE);
+}
+
+MlirType shardOwnRuleLocalType(const ShardOwnRule *rule, int32_t port, MlirType type,
+                               const int64_t *sizes, ShardArena *arena) {
+  const ShardOwnPort *own = shardOwnRulePort(rule, port);
+  if (!mlirTypeIsARankedTensor(type))
+    return type;
+  int64_t *shape = SHARD_ARENA_ARRAY(arena, int64_t, own->rank + 1);
+  for (int32_t d = 0; d < own->rank; ++d) {
+    shape[d] = own->dims[d].n ? 1 : mlirShapedTypeGetDimSize(type, d);
+    for (int32_t k = 0; k < own->dims[d].n; ++k)
+      shape[d] *= sizes[own->dims[d].names[k]];
+  }
+  return shardTensorWithShape(type, own->rank, shape);
 }
 
 //===----------------------------------------------------------------------===//

@@ -35,6 +35,13 @@ typedef struct ShardOwnRules ShardOwnRules;
 MlirLogicalResult shardImportReadRules(ShardImport *import, const char *path);
 bool shardImportHasRule(const ShardImport *import, MlirStringRef name);
 MlirLogicalResult shardImportApplyRules(const ShardImport *import);
+/// OwnBodies.c: whether the shapes in the body of a user's op follow as its rule says, whole and
+/// split along each dimension; `sizes` of the rule's names. One error, at the rule, if not.
+struct ShardOwnRule;
+MlirLogicalResult shardImportCheckBody(const ShardImport *import, MlirLocation rulePlace,
+                                       const char *name, MlirOperation func,
+                                       const struct ShardOwnRule *rule, MlirOperation op,
+                                       const int64_t *sizes);
 
 /// SetDims.c: "ARG:D=N,..." gives extents to dynamic dimensions of the entry's arguments, and
 /// "ARG:D=..MAX" bounds (Bounded.h).

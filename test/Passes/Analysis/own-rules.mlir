@@ -12,9 +12,9 @@
 // RUN: shard-opt --auto-shard=tp2 --rules=%t/rules.txt --annotations=%t/columns.json %t/model.mlir --quiet | FileCheck %s --check-prefix=COLUMNS
 // RUN: shard-run --auto-shard=tp2 --rules=%t/rules.txt --annotations=%t/columns.json %t/model.mlir --check --quiet
 // RUN: shard-run --auto-shard=tp4 --rules=%t/rules.txt --annotations=%t/columns.json %t/model.mlir --check --quiet
-// A wrong rule is found by running: columns of a sum are not parallel.
+// A wrong rule is found by running: a sum is not a maximum.
 // RUN: not shard-run --auto-shard=tp2 --rules=%t/wrong.txt --annotations=%t/columns.json %t/model.mlir --check 2>&1 | FileCheck %s --check-prefix=WRONG
-// WRONG: mismatch:
+// WRONG: wrong.txt:1:1: error: rule: 'max column' does not hold: in two parts
 // Without a rule the op is no op of a model; without a body it has no lowering, but a layout.
 // RUN: not shard-opt --auto-shard=tp2 %t/model.mlir 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: error: op 'my.weighted_sum': dialect 'my' is not supported
