@@ -185,8 +185,19 @@ static MlirWalkResult findDynamic(MlirOperation op, void *user) {
 
 static bool isDynamic(const ShardImport *import) {
   bool found = false;
-  mlirOperationWalk(import->entry, findDynamic, &found, MlirWalkPreOrder);
+  for (intptr_t f = 0; f < import->nFunctions && !found; ++f)
+    mlirOperationWalk(import->functions[f], findDynamic, &found, MlirWalkPreOrder);
   return found;
+}
+
+static bool hasDynamicArgument(const ShardImport *import) {
+  MlirBlock body = shardFuncGetBody(import->entry);
+  for (intptr_t i = 0, n = mlirBlockGetNumArguments(body); i < n; ++i) {
+    MlirType type = mlirValueGetType(mlirBlockGetArgument(body, i));
+    if (!mlirTypeIsARankedTensor(type) || !mlirShapedTypeHasStaticShape(type))
+      return true;
+  }
+  return false;
 }
 
 /// The extents on the arguments, and from there on. TOSA ops infer theirs by upstream's pass,
@@ -210,6 +221,49 @@ static MlirLogicalResult specialize(const ShardImport *import, intptr_t n, int64
     if (!isDynamic(import))
       break;
   }
+  return mlirLogicalResultSuccess();
+}
+
+/// What is asked of a dynamic dimension of an argument: no bound (`most` 0) if nothing is.
+static ShardBoundedDim requestOf(const DimRequests *requests, intptr_t argument, intptr_t d) {
+  ShardBoundedDim dim = {.argument = argument, .dimension = d};
+  const int64_t *shape = requests->shapes[argument];
+  if (!shape || shape[d] == mlirShapedTypeGetDynamicSize())
+    return dim;
+  dim.least = dim.most = shape[d];
+  for (size_t k = 0; k < requests->nBounds; ++k)
+    if (requests->bounds[k].argument == argument && requests->bounds[k].dimension == d)
+      dim = requests->bounds[k];
+  return dim;
+}
+
+/// Dimensions that follow from those that are asked for, and bounds that follow from each other.
+static MlirLogicalResult addTied(const ShardImport *import, DimRequests *requests) {
+  MlirBlock body = shardFuncGetBody(import->entry);
+  intptr_t nArguments = mlirBlockGetNumArguments(body), nOpen = 0, nDims = 0;
+  for (intptr_t i = 0; i < nArguments; ++i) {
+    MlirType type = mlirValueGetType(mlirBlockGetArgument(body, i));
+    nDims += mlirTypeIsARankedTensor(type) ? mlirShapedTypeGetRank(type) : 0;
+  }
+  ShardBoundedDim *dims = SHARD_ARENA_ARRAY(import->arena, ShardBoundedDim, nDims + 1);
+  nDims = 0;
+  for (intptr_t i = 0; i < nArguments; ++i) {
+    MlirType type = mlirValueGetType(mlirBlockGetArgument(body, i));
+    for (intptr_t d = 0; mlirTypeIsARankedTensor(type) && d < mlirShapedTypeGetRank(type); ++d)
+      if (mlirShapedTypeIsDynamicDim(type, d)) {
+        dims[nDims] = requestOf(requests, i, d);
+        nOpen += !dims[nDims].most || dims[nDims].least != dims[nDims].most;
+        ++nDims;
+      }
+  }
+  if (!nOpen)
+    return mlirLogicalResultSuccess();
+  shardImportTieDims(import, (int32_t)nDims, dims);
+  for (intptr_t k = 0; k < nDims; ++k)
+    if (dims[k].most &&
+        mlirLogicalResultIsFailure(setArgument(import, requests, (intptr_t)dims[k].argument,
+                                               dims[k].dimension, dims[k].least, dims[k].most)))
+      return mlirLogicalResultFailure();
   return mlirLogicalResultSuccess();
 }
 
@@ -239,26 +293,30 @@ static void openBounds(ShardImport *import, const DimRequests *requests) {
   import->bounded = shardBoundedCreate(import, (int32_t)requests->nBounds, requests->bounds);
 }
 
+/// Whether result types are open though no argument is, as behind a tensor.cast.
+static bool isOpenInside(const ShardImport *import) {
+  return !hasDynamicArgument(import) && isDynamic(import);
+}
+
 MlirLogicalResult shardImportSetDims(ShardImport *import, const char *dims) {
-  if (!dims[0])
-    return mlirLogicalResultSuccess();
   intptr_t n = mlirBlockGetNumArguments(shardFuncGetBody(import->entry));
   DimRequests requests = {.shapes = SHARD_ARENA_ARRAY(import->arena, int64_t *, n + 1)};
-  for (const char *at = dims;;) {
+  for (const char *at = dims; at[0];) {
     size_t length = strcspn(at, ",");
     if (mlirLogicalResultIsFailure(setOne(import, &requests, at, length)))
       return mlirLogicalResultFailure();
-    if (!at[length])
-      break;
-    at += length + 1;
+    at += length + (at[length] == ',');
   }
+  if (mlirLogicalResultIsFailure(addTied(import, &requests)))
+    return mlirLogicalResultFailure();
   if (requests.nBounds)
     openBounds(import, &requests);
+  bool asked = isOpenInside(import);
   for (intptr_t i = 0; i < n; ++i)
-    if (requests.shapes[i]) {
-      if (mlirLogicalResultIsFailure(specialize(import, n, requests.shapes)))
-        return mlirLogicalResultFailure();
-      return checkExtents(import);
-    }
-  return mlirLogicalResultSuccess();
+    asked |= requests.shapes[i] != NULL;
+  if (!asked)
+    return mlirLogicalResultSuccess();
+  return mlirLogicalResultIsSuccess(specialize(import, n, requests.shapes))
+             ? checkExtents(import)
+             : mlirLogicalResultFailure();
 }
