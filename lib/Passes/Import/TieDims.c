@@ -63,6 +63,8 @@ static bool narrow(int32_t nDims, ShardBoundedDim *dims, const int64_t *row, int
   if (dim->most) {
     least = least < dim->least ? dim->least : least;
     most = most > dim->most ? dim->most : most;
+    if (least == most && dim->least != dim->most)
+      return false; // asked to vary, but it cannot
   }
   if (least > most || most > INT32_MAX || (least == dim->least && most == dim->most))
     return false; // what does not fit together shows where it meets
