@@ -231,10 +231,7 @@ static bool vectorOperands(ShardLowerBuilder *b, MlirOperation op, const ShardPo
 
 void shardNestEmitVectorBody(ShardNest *nest, ShardLowerBuilder *b, intptr_t loop, int64_t width,
                              MlirValue index, const MlirValue *arguments, MlirValue *yielded) {
-  ShardPointerMap *map = shardPointerMapCreate(nest->lowering->arena, 64);
-  for (intptr_t i = 0; i < nest->nOperands; ++i)
-    if (!mlirValueIsNull(arguments[i]))
-      shardValueMapSet(map, mlirBlockGetArgument(nest->body, i), arguments[i]);
+  ShardPointerMap *map = shardNestMapArguments(nest, arguments);
   MlirOperation op = mlirBlockGetFirstOperation(nest->body);
   for (; !shardOpIs(op, "linalg.yield"); op = mlirOperationGetNextInBlock(op)) {
     MlirValue result = mlirOperationGetResult(op, 0);
