@@ -5,8 +5,6 @@
 //===----------------------------------------------------------------------===//
 #define _GNU_SOURCE
 
-#define _GNU_SOURCE
-
 #include "ExactNumbers.h"
 #include "Memory.h"
 #include "Ops.h"
