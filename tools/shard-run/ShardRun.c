@@ -276,7 +276,7 @@ static void addReferences(Run *run) {
 /// Values and references in storage.
 static void padRun(Run *run) {
   const ShardProgram *stored = run->stored;
-  sizesPadValues(stored, run->dims, &run->values);
+  sizesPadValues(stored, run->dims, false, &run->values);
   run->valid = memoryZeroed(run->nResults * sizeof *run->valid);
   for (int32_t i = 0; i < stored->nResults; ++i)
     run->valid[stored->results[i].index] = sizesFindValid(stored, &stored->results[i], run->dims);
@@ -331,6 +331,21 @@ static void releaseRun(Run *run) {
   free(run->sized);
 }
 
+/// Looks for the first op that differs: in the original, or where the program has bounds in an
+/// original with the same.
+static void bisectRun(const Run *run) {
+  const Session *session = run->session;
+  Compiled bounded = {0};
+  if (run->dims) {
+    char *text = sizesFormatBounds(run->stored);
+    compileOriginal(session->compiler, session->source, text, &bounded);
+    free(text);
+  }
+  bisectProgram(session->compiler, session->compiled, run->dims ? &bounded : &run->original,
+                &run->valueOptions, run->dims);
+  compiledRelease(&bounded);
+}
+
 /// One run of the program, with extents `dims` or null, and its comparisons. Whether they held.
 static bool runOnce(const Session *session, const int64_t *dims, bool first) {
   const Options *options = session->options;
@@ -356,21 +371,19 @@ static bool runOnce(const Session *session, const int64_t *dims, bool first) {
     reportSave(run.program, &run.execution, options->save);
   bool held = reportText(run.program, &run.execution, options->quiet);
   if (!held && options->bisect)
-    bisectProgram(session->compiler, session->compiled, &run.original, &run.valueOptions);
+    bisectRun(&run);
   releaseRun(&run);
   return held;
 }
 
 /// Options that have one place for the figures or results of one run.
-static void checkSizes(const Options *options, const ShardProgram *program, const Sizes *sizes) {
+static void checkSizes(const Options *options, const Sizes *sizes) {
   const char *single = options->json   ? "json"
                        : options->save ? "save"
                        : options->data ? "data"
                                        : NULL;
   if (sizes->nRuns > 1 && single)
     stop("--%s is for one size; --sizes asks for %" PRId32, single, sizes->nRuns);
-  if (program->nDims && options->bisect)
-    stop("--bisect is for programs of fixed extents, --dim=ARG:D=N");
 }
 
 int main(int argc, char **argv) {
@@ -400,7 +413,7 @@ int main(int argc, char **argv) {
                                                     : "");
   checkMemory(program, options.save != NULL, "the program");
   Sizes sizes = sizesCreate(program, &options);
-  checkSizes(&options, program, &sizes);
+  checkSizes(&options, &sizes);
   if (options.bisect)
     bisectCheck(&compiled, &options);
   bool held = true;

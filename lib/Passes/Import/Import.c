@@ -247,7 +247,7 @@ static MlirLogicalResult runImport(ShardPassRun *run) {
   if (mlirLogicalResultIsFailure(shardImportApplyRules(&import)))
     return mlirLogicalResultFailure();
   eraseUnreachable(&import);
-  if (mlirLogicalResultIsFailure(shardImportSetDims(&import, options->dims)) ||
+  if (mlirLogicalResultIsFailure(shardImportSetDims(&import, options->dims, options->args)) ||
       mlirLogicalResultIsFailure(shardImportCheckTypes(&import)))
     return mlirLogicalResultFailure();
   if (mlirLogicalResultIsFailure(shardImportTmTensor(&import)) ||

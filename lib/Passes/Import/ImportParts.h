@@ -21,6 +21,7 @@ typedef struct ShardImport {
   MlirOperation *calleesFirst; // the same, each before its callers
   struct ShardOwnRules *ownRules;
   struct ShardBounded *bounded; // null: no dynamic dimension is left open
+  bool **open; // [arguments of the model][rank] what came as `?`; null: no dimension
 } ShardImport;
 
 /// CheckInput.c: refuses ops, types and shapes that the compiler does not take, with one error.
@@ -44,8 +45,8 @@ MlirLogicalResult shardImportCheckBody(const ShardImport *import, MlirLocation r
                                        const int64_t *sizes);
 
 /// SetDims.c: "ARG:D=N,..." gives extents to dynamic dimensions of the entry's arguments, and
-/// "ARG:D=..MAX" bounds (Bounded.h).
-MlirLogicalResult shardImportSetDims(ShardImport *import, const char *dims);
+/// "ARG:D=..MAX" bounds (Bounded.h). ARG is a number or a name, which `argsPath` (or "") may give.
+MlirLogicalResult shardImportSetDims(ShardImport *import, const char *dims, const char *argsPath);
 
 /// RefineShapes.c: static result types from static arguments; not for TOSA ops.
 MlirLogicalResult shardImportRefineShapes(const ShardImport *import);
@@ -113,6 +114,9 @@ void shardImportSplitLookups(const ShardImport *import);
 /// and the regions calls of them. The functions join `import->functions`.
 void shardImportOutlineRegions(ShardImport *import);
 
+/// Arguments.c: names of the entry's arguments, "" for one without: `spmd.name`, or of the file,
+/// which is checked later.
+const char *const *shardImportArgumentNames(const ShardImport *import, const char *argsPath);
 /// Arguments.c: constants become arguments; names and roles.
 /// `argsPath` may be "".
 MlirLogicalResult shardImportArguments(const ShardImport *import, const char *argsPath);

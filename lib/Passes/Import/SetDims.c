@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// Index of the argument that the text names: a number, or its `spmd.name`; -1: none.
-static intptr_t findArgument(const ShardImport *import, const char *text, size_t length) {
+/// Index of the argument that the text names: a number, or its name; -1: none.
+static intptr_t findArgument(const ShardImport *import, const char *const *names, const char *text,
+                             size_t length) {
   intptr_t n = mlirBlockGetNumArguments(shardFuncGetBody(import->entry)), index = 0;
   bool isNumber = length > 0 && length < 9;
   for (size_t i = 0; i < length && isNumber; ++i) {
@@ -18,12 +19,9 @@ static intptr_t findArgument(const ShardImport *import, const char *text, size_t
   }
   if (isNumber)
     return index < n ? index : -1;
-  for (intptr_t i = 0; i < n; ++i) {
-    MlirAttribute name = shardFuncGetArgumentAttribute(import->entry, i, "spmd.name");
-    if (!mlirAttributeIsNull(name) && mlirAttributeIsAString(name) &&
-        mlirStringRefEqual(mlirStringAttrGetValue(name), mlirStringRefCreate(text, length)))
+  for (intptr_t i = 0; i < n; ++i)
+    if (strlen(names[i]) == length && !memcmp(names[i], text, length))
       return i;
-  }
   return -1;
 }
 
@@ -38,8 +36,9 @@ static bool parseNumber(const char *text, size_t length, int64_t *out) {
 
 /// What is asked for the dynamic dimensions of the entry's arguments.
 typedef struct DimRequests {
-  int64_t **shapes;        // [arguments] static shape, null: as it is
-  ShardBoundedDim *bounds; // [nBounds] those that stay open
+  const char *const *names; // [arguments]
+  int64_t **shapes;         // [arguments] static shape, null: as it is
+  ShardBoundedDim *bounds;  // [nBounds] those that stay open
   size_t nBounds, capacity;
 } DimRequests;
 
@@ -126,7 +125,7 @@ static MlirLogicalResult setOne(const ShardImport *import, DimRequests *requests
                : shardEmitErrorAt(nowhere, "--dim: no argument has a dynamic dimension %lld",
                                   (long long)dim);
   }
-  intptr_t argument = findArgument(import, text, nameLength);
+  intptr_t argument = findArgument(import, requests->names, text, nameLength);
   if (argument < 0)
     return shardEmitErrorAt(nowhere, "--dim: the entry has no argument '%.*s'", (int)nameLength,
                             text);
@@ -293,14 +292,28 @@ static void openBounds(ShardImport *import, const DimRequests *requests) {
   import->bounded = shardBoundedCreate(import, (int32_t)requests->nBounds, requests->bounds);
 }
 
+/// Remembers which dimensions of arguments come as `?`.
+static void findOpen(ShardImport *import, intptr_t n) {
+  import->open = SHARD_ARENA_ARRAY(import->arena, bool *, n + 1);
+  for (intptr_t i = 0; i < n; ++i) {
+    MlirType type = mlirValueGetType(mlirBlockGetArgument(shardFuncGetBody(import->entry), i));
+    intptr_t rank = mlirTypeIsARankedTensor(type) ? mlirShapedTypeGetRank(type) : 0;
+    import->open[i] = SHARD_ARENA_ARRAY(import->arena, bool, rank + 1);
+    for (intptr_t d = 0; d < rank; ++d)
+      import->open[i][d] = mlirShapedTypeIsDynamicDim(type, d);
+  }
+}
+
 /// Whether result types are open though no argument is, as behind a tensor.cast.
 static bool isOpenInside(const ShardImport *import) {
   return !hasDynamicArgument(import) && isDynamic(import);
 }
 
-MlirLogicalResult shardImportSetDims(ShardImport *import, const char *dims) {
+MlirLogicalResult shardImportSetDims(ShardImport *import, const char *dims, const char *argsPath) {
   intptr_t n = mlirBlockGetNumArguments(shardFuncGetBody(import->entry));
-  DimRequests requests = {.shapes = SHARD_ARENA_ARRAY(import->arena, int64_t *, n + 1)};
+  DimRequests requests = {.shapes = SHARD_ARENA_ARRAY(import->arena, int64_t *, n + 1),
+                          .names = shardImportArgumentNames(import, argsPath)};
+  findOpen(import, n);
   for (const char *at = dims; at[0];) {
     size_t length = strcspn(at, ",");
     if (mlirLogicalResultIsFailure(setOne(import, &requests, at, length)))
