@@ -108,7 +108,9 @@ MlirType shardLLVMArrayOf(MlirType shaped, MlirType element);
 
 /// OwnOps.c: ops that a file of rules describes become their bodies. Whether there were any.
 MlirLogicalResult shardLowerOwnOps(ShardLowering *lowering, bool *outAny);
+/// ProgramInfo.c, and SiteInfo.c: the rows of its sites, an array in order of their numbers.
 MlirLogicalResult shardProgramInfoCollect(ShardLowering *lowering);
+MlirAttribute shardSiteInfoCollect(ShardLowering *lowering);
 
 /// DynamicInfo.c: `spmd.dynamic`, checked; lists are empty without one.
 typedef struct ShardDynamicInfo {
