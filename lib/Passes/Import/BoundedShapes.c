@@ -342,43 +342,6 @@ static MlirLogicalResult describeSoftmax(ShardBounded *b, MlirOperation op, Shar
   return describeElementwise(b, op, out);
 }
 
-/// tm_tensor.scan, sort and topk: along a dimension of fixed size; a scan also along an open one,
-/// whose valid steps come first.
-static MlirLogicalResult describeTm(ShardBounded *b, MlirOperation op, ShardBoundedOp *out) {
-  int64_t dim = -1;
-  MlirAttribute dimension = shardOpGetAttribute(op, "dimension");
-  bool scan = shardOpIs(op, "tm_tensor.scan");
-  bool known = scan || shardOpIs(op, "tm_tensor.sort") || shardOpIs(op, "tm_tensor.topk");
-  intptr_t nOperands = mlirOperationGetNumOperands(op), nResults = mlirOperationGetNumResults(op);
-  MlirValue first = nOperands ? mlirOperationGetOperand(op, 0) : (MlirValue){NULL};
-  if (!known || nOperands < nResults || mlirAttributeIsNull(dimension) ||
-      !mlirAttributeIsAInteger(dimension) || !shardAttrGetI64(dimension, &dim) ||
-      !shardIsTensor(first) || dim < 0 || dim >= shardRankOf(first))
-    return shardBoundedRefuse(op);
-  ShardExtent along = shardBoundedExtent(b, first, (intptr_t)dim);
-  bool total = nResults > 1 && !shardValueIsUnused(mlirOperationGetResult(op, 1)); // of storage
-  if (!shardExtentIsNumber(b, &along) && (!scan || along.n > 1 || total))
-    return shardBoundedRefuse(op);
-  for (intptr_t r = 0; r < nResults; ++r) {
-    MlirValue destination = mlirOperationGetOperand(op, nOperands - nResults + r);
-    if (!shardIsTensor(destination))
-      return shardBoundedRefuse(op);
-    intptr_t rank = shardRankOf(destination);
-    out->results[r] = shardBoundedShape(b, destination);
-    for (intptr_t d = 0, at = 0; d < shardRankOf(first) && at < rank; ++d) {
-      ShardExtent extent = shardBoundedExtent(b, first, d);
-      bool same = true;
-      if (d == dim && rank < shardRankOf(first))
-        continue; // the running value has not this dimension
-      if (d != dim &&
-          mlirLogicalResultIsFailure(shardBoundedMeet(b, op, &same, &out->results[r][at], &extent)))
-        return mlirLogicalResultFailure();
-      ++at;
-    }
-  }
-  return mlirLogicalResultSuccess();
-}
-
 /// tensor.gather: the dimensions of the positions, and what is read at each.
 static MlirLogicalResult describeGather(ShardBounded *b, MlirOperation op, ShardBoundedOp *out) {
   MlirValue source = mlirOperationGetOperand(op, 0), places = mlirOperationGetOperand(op, 1);
@@ -476,7 +439,7 @@ MlirLogicalResult shardBoundedDescribe(ShardBounded *b, MlirOperation *op, Shard
                ? shardBoundedRefuse(*op)
                : mlirLogicalResultSuccess();
   if (hasPrefix(*op, "tm_tensor."))
-    return describeTm(b, *op, out);
+    return shardBoundedDescribeTm(b, *op, out);
   if (shardOpIs(*op, "tensor.collapse_shape"))
     return describeCollapse(b, *op, out);
   if (shardOpIs(*op, "tensor.expand_shape"))
