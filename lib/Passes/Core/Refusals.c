@@ -13,7 +13,7 @@ static const ShardMessage messages[] = {
     {"'…' is not supported; expected ops of func, linalg, tensor, arith, math, tosa, scf, or cf.assert", "nothing is known of the op's dimensions, and it has no lowering", "the op spelled out in those dialects"},
     {"'…' is not supported: …; expected …", "as the message says; the list of refused ops is above", "as the message says"},
     {"… has type '…', which is not supported; expected ranked tensors of at most … dimensions, of integers, index, f8E4M3FN, f8E5M2, f16, bf16, f32 or f64", "shapes and element types must have storage that the runtime can move", "complex numbers as pairs of floats, unranked tensors with a rank"},
-    {"… has type '…', which has no elements; expected extents of at least 1", "a dimension of 0 cannot be split, and nothing is computed from it", "the op without that operand"},
+    {"… has type '…', which has no elements; expected extents of at least 1", "a dimension of 0 cannot be split; only concatenations, insertions, paddings and linalg ops that have nothing to run over are taken", "the op without that operand"},
     {"… has type '…', which has more than 2^48 elements", "bytes of all tensors on all ranks are counted in 64 bits", "a smaller tensor"},
     {"function has more than one block; expected structured control flow of the scf dialect", "dimension rules follow values through regions, not through branches", "scf.for, scf.if, scf.while"},
     {"'affine.apply' of an expression that is not known", "an expression of a form that maps do not have", "affine.apply of sums, products and quotients by constants"},

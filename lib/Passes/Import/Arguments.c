@@ -217,6 +217,25 @@ static MlirAttribute argumentAttributes(const ShardImport *import, MlirAttribute
   return mlirDictionaryAttrGet(import->context, n, list);
 }
 
+/// Arguments without elements, which nobody uses, go; the others keep their numbers. Returns how
+/// many are left, in `entries` too.
+static intptr_t dropEmptyArguments(const ShardImport *import, intptr_t n, MlirAttribute *entries) {
+  MlirBlock body = shardFuncGetBody(import->entry);
+  intptr_t kept = 0;
+  for (intptr_t i = 0; i < n; ++i) {
+    MlirValue argument = mlirBlockGetArgument(body, kept);
+    if (shardTypeElementCount(mlirValueGetType(argument)) == 0 && shardValueIsUnused(argument))
+      mlirBlockEraseArgument(body, (unsigned)kept);
+    else
+      entries[kept++] = entries[i];
+  }
+  if (kept < n) {
+    shardOpRemoveAttribute(import->entry, "arg_attrs");
+    shardFuncUpdateType(import->entry);
+  }
+  return kept;
+}
+
 MlirLogicalResult shardImportArguments(const ShardImport *import, const char *argsPath) {
   MlirBlock body = shardFuncGetBody(import->entry);
   intptr_t nExtents = import->bounded ? import->bounded->nDims : 0;
@@ -263,6 +282,7 @@ MlirLogicalResult shardImportArguments(const ShardImport *import, const char *ar
     entries[nModel + nConstants + k] =
         argumentAttributes(import, none, nModel + nConstants + k, &extent, none, false);
   }
+  nAll = dropEmptyArguments(import, nAll, entries);
   if (nAll > 0)
     shardOpSetAttribute(import->entry, "arg_attrs",
                         mlirArrayAttrGet(import->context, nAll, entries));

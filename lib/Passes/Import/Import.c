@@ -247,8 +247,10 @@ static MlirLogicalResult runImport(ShardPassRun *run) {
   if (mlirLogicalResultIsFailure(shardImportApplyRules(&import)))
     return mlirLogicalResultFailure();
   eraseUnreachable(&import);
-  if (mlirLogicalResultIsFailure(shardImportSetDims(&import, options->dims, options->args)) ||
-      mlirLogicalResultIsFailure(shardImportCheckTypes(&import)))
+  if (mlirLogicalResultIsFailure(shardImportSetDims(&import, options->dims, options->args)))
+    return mlirLogicalResultFailure();
+  shardImportDropEmpty(&import);
+  if (mlirLogicalResultIsFailure(shardImportCheckTypes(&import)))
     return mlirLogicalResultFailure();
   if (mlirLogicalResultIsFailure(shardImportTmTensor(&import)) ||
       mlirLogicalResultIsFailure(shardImportExpandTensorOps(&import)))

@@ -51,6 +51,10 @@ MlirLogicalResult shardImportSetDims(ShardImport *import, const char *dims, cons
 /// RefineShapes.c: static result types from static arguments; not for TOSA ops.
 MlirLogicalResult shardImportRefineShapes(const ShardImport *import);
 
+/// DropEmpty.c: tensors without elements go from concatenations and the like, and what only made
+/// them.
+void shardImportDropEmpty(const ShardImport *import);
+
 /// TmTensor.c, Tm*.c: the ops of tm_tensor, which come in generic form, to linalg. Whether an op is
 /// one of them, or the end of its body.
 MlirLogicalResult shardImportTmTensor(const ShardImport *import);

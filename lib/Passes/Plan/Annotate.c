@@ -266,8 +266,15 @@ static MlirAttribute readPieces(Annotator *a, const char *key, json_t *value) {
 
 static bool isNumber(const char *text) { return text[0] && text[strspn(text, "0123456789")] == 0; }
 
+/// Its number in the model: one without elements is not there.
+static int64_t argumentNumber(const Annotator *a, intptr_t argument) {
+  int64_t number = argument;
+  shardAttrGetI64(shardFuncGetArgumentAttribute(a->entry, argument, "spmd.arg"), &number);
+  return number;
+}
+
 static bool matchesArgument(const Annotator *a, const char *key, intptr_t argument) {
-  return isNumber(key) ? strtoll(key, NULL, 10) == argument
+  return isNumber(key) ? strtoll(key, NULL, 10) == argumentNumber(a, argument)
                        : fnmatch(key, argumentName(a, argument), 0) == 0;
 }
 
