@@ -4,9 +4,9 @@
 // ops. Fails: degrees with nothing to split or too many stages, with those that divide.
 //===----------------------------------------------------------------------===//
 
+#include "../Analysis/Count.h"
 #include "../Core/Pass.h"
 #include "../Core/Registry.h"
-#include "../Report/Count.h"
 
 #include "Model.h"
 #include "Plan.h"

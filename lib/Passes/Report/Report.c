@@ -4,8 +4,7 @@
 #define _GNU_SOURCE
 #include "shard/Report.h"
 
-#include "Count.h"
-
+#include "../Analysis/Count.h"
 #include "../Core/Text.h"
 
 #include "mlir-c/BuiltinAttributes.h"

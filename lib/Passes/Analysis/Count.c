@@ -3,10 +3,9 @@
 // `spmd.sites` gives only the words for a site (cause, source op).
 //===----------------------------------------------------------------------===//
 #include "Count.h"
+#include "Rules.h"
 
 #include "../Core/Collectives.h"
-
-#include "../Analysis/Rules.h"
 #include "../Core/Diagnostics.h"
 
 #include "mlir-c/AffineExpr.h"
