@@ -150,6 +150,8 @@ void shardShowContractions(ShardLowering *lowering, ShardHidden *hidden);
 /// Constants of one value become fills: the object need not carry them.
 void shardFillSplats(ShardLowering *lowering);
 
+/// Chains.c: cuts long chains of insertions, on which bufferization would take very long.
+void shardCutChains(ShardLowering *lowering);
 /// ResultBuffers.c: copies results that would be computed in each other's buffers. The last step on
 /// tensors.
 void shardKeepResultsApart(ShardLowering *lowering);

@@ -113,6 +113,7 @@ static MlirLogicalResult runLowerCpu(ShardPassRun *run) {
   shardShowContractions(&lowering, hidden);
   STEP(fused);
   shardFillSplats(&lowering);
+  shardCutChains(&lowering);
   shardKeepResultsApart(&lowering);
   STEP(runPipeline(&lowering, "func.func(eliminate-empty-tensors),one-shot-bufferize,"
                               "func.func(linalg-generalize-named-ops)"));
