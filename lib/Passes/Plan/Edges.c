@@ -234,7 +234,8 @@ void shardAxisVisitEdges(const ShardAxisProblem *problem, const ShardAxisSolutio
         ShardState to = shardSolverDemand(&s, instance, t->uses[u].op, t->uses[u].operand);
         if (to == from || from == SHARD_STATE_WHOLE || !isNewState(&seen, to))
           continue;
-        ShardEdge edge = {.function = instance->function,
+        ShardEdge edge = {.instance = instance,
+                          .function = instance->function,
                           .value = t->first + v,
                           .from = from,
                           .to = to,

@@ -330,34 +330,6 @@ static void findSequence(ShardModel *model) {
     model->sequence[c] = candidate[c] && c != model->batchClass && inAnInput(model, c);
 }
 
-static void findHidden(ShardModel *model) {
-  const ShardRules *rules = model->rules;
-  const ShardFunctionInfo *info = &rules->functions[model->entry];
-  // What one call hands to the next.
-  for (int32_t o = 0; o < info->nOps && model->hiddenValue < 0; ++o) {
-    const ShardOpRule *rule = &info->ops[o];
-    if (rule->form != SHARD_OP_CALL)
-      continue;
-    for (int32_t p = 0; p < rule->nOperands; ++p) {
-      const ShardValueInfo *value = &rules->values[rule->operands[p].value];
-      if (value->definition >= 0 && info->ops[value->definition].form == SHARD_OP_CALL &&
-          (model->hiddenValue < 0 || value->bytes > rules->values[model->hiddenValue].bytes))
-        model->hiddenValue = rule->operands[p].value;
-    }
-  }
-  // A flat function: what the embedding gathers.
-  for (int32_t o = 0; o < info->nOps && model->hiddenValue < 0; ++o)
-    for (int32_t f = 0; f < info->ops[o].nFactors; ++f)
-      if (info->ops[o].factors[f].kind == SHARD_FACTOR_GATHER && info->ops[o].nResults == 1)
-        model->hiddenValue = info->ops[o].results[0].value;
-  if (model->hiddenValue < 0)
-    return;
-  const ShardValueInfo *value = &rules->values[model->hiddenValue];
-  for (int32_t a = 0; a < value->nAtoms; ++a)
-    if (value->atoms[a].klass != model->batchClass && !model->sequence[value->atoms[a].klass])
-      model->hidden[value->atoms[a].klass] = 1;
-}
-
 static void countWeightBytes(ShardModel *model) {
   const ShardFunctionInfo *info = &model->rules->functions[model->entry];
   for (int32_t a = 0; a < info->nArguments; ++a) {
@@ -413,8 +385,10 @@ static void foldModel(ShardModel *model) {
   memcpy(folded->weight, model->weight, (size_t)fold->firstValue);
   for (int32_t v = 0; v < fold->nValues; ++v)
     folded->weight[fold->firstValue + fold->valueOf[v]] = model->weight[fold->firstValue + v];
-  if (model->hiddenValue >= fold->firstValue)
-    folded->hiddenValue = fold->firstValue + fold->valueOf[model->hiddenValue - fold->firstValue];
+  for (int32_t i = 0; i < model->nHidden; ++i)
+    if (model->hiddenValues[i] >= fold->firstValue)
+      folded->hiddenValues[i] =
+          fold->firstValue + fold->valueOf[model->hiddenValues[i] - fold->firstValue];
   fold->weight = folded->weight;
   model->fold = fold, model->folded = folded;
 }
@@ -448,13 +422,13 @@ ShardModel *shardModelCreate(MlirOperation module, ShardArena *arena) {
   model->sequence = SHARD_ARENA_ARRAY(arena, uint8_t, nClasses);
   model->hidden = SHARD_ARENA_ARRAY(arena, uint8_t, nClasses);
   model->weightBytes = SHARD_ARENA_ARRAY(arena, int64_t, nClasses);
-  model->batchClass = model->hiddenValue = model->innerSequence = -1;
+  model->batchClass = model->innerSequence = -1;
   markWeights(model);
   markUserDims(model);
   findBatch(model);
   findSequence(model);
   findInnerSequence(model);
-  findHidden(model);
+  shardModelFindHidden(model);
   countWeightBytes(model);
   foldModel(model);
   return model;

@@ -6,6 +6,7 @@
 
 #include "Fold.h"
 
+enum { SHARD_MAX_HIDDEN = 8 };
 typedef struct ShardModel {
   MlirOperation module;
   ShardArena *arena;
@@ -18,8 +19,10 @@ typedef struct ShardModel {
   int32_t batchClass;           // -1 if none
   uint8_t *sequence;            // [classes]
   int32_t innerSequence;        // where no input has one: the class that scores are made of, or -1
-  uint8_t *hidden;       // [classes] of the state that layers hand on, batch and sequence aside
-  int32_t hiddenValue;   // a value of that state, or -1
+  uint8_t *hidden;  // [classes] of the state that layers hand on, batch and sequence aside
+  uint8_t *feature; // [classes] of inputs that weights multiply; only where no such state is known
+  int32_t nHidden;
+  int32_t hiddenValues[SHARD_MAX_HIDDEN]; // values of those states, none within another (Hidden.c)
   int64_t *weightBytes;  // [classes] of weights with an atom of the class, all calls together
   const ShardFold *fold; // of the rules, or null
   const struct ShardModel
@@ -35,6 +38,16 @@ void shardUnshareCheapOps(MlirOperation module, ShardArena *arena);
 /// annotation says other pieces.
 MlirLogicalResult shardSplitFusedWeights(MlirOperation module, MlirOperation entry,
                                          ShardArena *arena);
+
+/// Finds the states that layers hand on: what calls hand to calls, and looked-up rows that are
+/// multiplied by weights. Sets nHidden, hiddenValues, hidden and feature.
+void shardModelFindHidden(ShardModel *model);
+/// Does a value lie within such a state, dimension by dimension? Any does where none is known.
+bool shardModelWithinHidden(const ShardModel *model, const ShardValueInfo *value);
+/// Has it all dimensions of one?
+bool shardModelHiddenSized(const ShardModel *model, const ShardValueInfo *value);
+/// Does an op look rows of a weight up, by indices that are data?
+bool shardModelLooksUpWeight(const ShardModel *model, const ShardOpRule *rule);
 
 /// Whether the user annotated an argument, a result or an op (before the plan writes its own).
 bool shardModelIsAnnotated(const ShardModel *model);
@@ -61,6 +74,9 @@ void shardPartitionUnits(int32_t nUnits, const int64_t *costs, int32_t nStages, 
 /// Does the class count experts: a batch dimension of a product of weights with activations, or the
 /// rows of weights that are gathered for a contraction? That is what expert parallelism splits.
 bool shardModelCountsExperts(const ShardModel *model, int32_t klass);
+
+/// Of two plans the one that sends less is taken, unless it does more than a fifth more flops.
+enum { SHARD_FLOP_SLACK = 5 };
 
 /// A weight that cannot be cut along a class after all.
 typedef struct ShardBarredWeight {

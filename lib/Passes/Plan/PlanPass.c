@@ -304,6 +304,19 @@ static bool hasExperts(const ShardModel *model) {
   return any;
 }
 
+/// Is the batch one? Such a dimension has no atom: it is the batch where every result begins so.
+static bool batchIsOne(const ShardModel *model) {
+  const ShardFunctionInfo *info = &model->rules->functions[model->entry];
+  MlirOperation ret = info->ops[info->nOps - 1].op;
+  bool one = model->batchClass < 0 && model->nResults > 0;
+  for (int32_t r = 0; r < model->nResults && one; ++r) {
+    MlirType type = mlirValueGetType(mlirOperationGetOperand(ret, r));
+    one = mlirTypeIsARankedTensor(type) && mlirShapedTypeGetRank(type) > 0 &&
+          mlirShapedTypeGetDimSize(type, 0) == 1;
+  }
+  return one || model->batchClass >= 0;
+}
+
 static MlirLogicalResult checkDegrees(ShardPassRun *run, const ShardModel *model,
                                       const ShardDegrees *degrees, const ShardUnits *units) {
   int64_t batch = batchSize(model);
@@ -327,10 +340,10 @@ static MlirLogicalResult checkDegrees(ShardPassRun *run, const ShardModel *model
     return misfit(
         run, model,
         shardArenaFormat(run->arena,
-                         model->batchClass < 0
-                             ? "dp%" PRId64 " does not fit: no dimension of an input leads every "
-                               "result, so none is the batch; \"dims\" of --annotations names it"
-                             : "dp%" PRId64 " does not fit: the batch is 1",
+                         batchIsOne(model)
+                             ? "dp%" PRId64 " does not fit: the batch is 1"
+                             : "dp%" PRId64 " does not fit: no dimension of an input leads every "
+                               "result, so none is the batch; \"dims\" of --annotations names it",
                          degrees->dp));
   if (degrees->pp > units->nUnits)
     return misfit(
@@ -386,7 +399,7 @@ static const ShardModel *cutModel(ShardPassRun *run, const ShardDegrees *degrees
              : NULL;
 }
 
-/// What a program costs, as a report counts it, in the order in which it counts.
+/// What a program costs, as a report counts it.
 typedef struct TrialCost {
   double flops; // of one device's contractions
   double bytes; // sent by a rank, mean over ranks
@@ -435,6 +448,15 @@ static bool tryBoundary(const ShardPassRun *run, const ShardDegrees *degrees, in
   return held;
 }
 
+/// Whether the first of two programs is taken, where `least` are the flops of the one that does
+/// least.
+static bool isBetter(const TrialCost *a, const TrialCost *b, double least) {
+  double most = least + least / SHARD_FLOP_SLACK;
+  if ((a->flops <= most) != (b->flops <= most))
+    return a->flops <= most;
+  return a->bytes != b->bytes ? a->bytes < b->bytes : a->flops < b->flops;
+}
+
 /// Where annotations cut dimensions across their atoms, the tensor axis is cut where that sends
 /// less: `*outBoundary`, 1 if nowhere.
 static MlirLogicalResult chooseBoundary(ShardPassRun *run, const ShardModel *model,
@@ -450,13 +472,20 @@ static MlirLogicalResult chooseBoundary(ShardPassRun *run, const ShardModel *mod
     return mlirLogicalResultFailure();
   if (boundaries.n == 0)
     return mlirLogicalResultSuccess();
-  TrialCost best, cost;
-  if (!tryBoundary(run, degrees, 1, &best))
+  TrialCost costs[SHARD_MAX_BOUNDARIES + 1];
+  bool held[SHARD_MAX_BOUNDARIES + 1];
+  if (!tryBoundary(run, degrees, 1, &costs[0]))
     return mlirLogicalResultSuccess();
-  for (int32_t i = 0; i < boundaries.n; ++i)
-    if (tryBoundary(run, degrees, boundaries.at[i], &cost) &&
-        (cost.flops < best.flops || (cost.flops == best.flops && cost.bytes < best.bytes)))
-      best = cost, *outBoundary = boundaries.at[i];
+  double least = costs[0].flops;
+  for (int32_t i = 1; i <= boundaries.n; ++i) {
+    held[i] = tryBoundary(run, degrees, boundaries.at[i - 1], &costs[i]);
+    least = held[i] && costs[i].flops < least ? costs[i].flops : least;
+  }
+  int32_t best = 0;
+  for (int32_t i = 1; i <= boundaries.n; ++i)
+    if (held[i] && isBetter(&costs[i], &costs[best], least))
+      best = i;
+  *outBoundary = best ? boundaries.at[best - 1] : 1;
   return mlirLogicalResultSuccess();
 }
 

@@ -75,31 +75,51 @@ static int64_t countDecisions(const ShardFrame *frame) {
   return n;
 }
 
+/// What an evaluation chose, and between what: the next one overwrites it in the frame.
+typedef struct KeptChoices {
+  ShardState *choices;
+  uint8_t *nOptions;
+  ShardState (*options)[MAX_OPTIONS];
+} KeptChoices;
+
+static void keepChoices(const ShardFrame *frame, KeptChoices *kept) {
+  size_t n = (size_t)frame->info->nOps;
+  memcpy(kept->choices, frame->instance->choices, n * sizeof(*kept->choices));
+  memcpy(kept->nOptions, frame->nOptions, n * sizeof(*kept->nOptions));
+  memcpy(kept->options, frame->options, n * sizeof(*kept->options));
+}
+
 /// Flips one choice at a time while that lowers the cost.
 static void searchChoices(ShardSolver *s, ShardFrame *frame, const ShardState *arguments,
                           ShardCost *best) {
   ShardState *forced = frame->forced;
+  size_t nOps = (size_t)frame->info->nOps;
+  KeptChoices kept = {
+      .choices = SHARD_ARENA_ARRAY(s->arena, ShardState, nOps),
+      .nOptions = SHARD_ARENA_ARRAY(s->arena, uint8_t, nOps),
+      .options = shardArenaAllocateArray(s->arena, nOps, MAX_OPTIONS * sizeof(ShardState))};
   bool improved = true;
   for (int32_t round = 0; improved && round < 4; ++round) {
     improved = false;
+    keepChoices(frame, &kept);
     for (int32_t o = 0; o < frame->info->nOps; ++o) {
-      if (frame->nOptions[o] <= 1)
-        continue;
-      ShardState current = frame->instance->choices[o], saved = forced[o], bestChoice = FREE;
-      ShardState options[MAX_OPTIONS]; // an evaluation writes the frame's
-      int32_t nOptions = frame->nOptions[o];
-      memcpy(options, frame->options[o], sizeof(options));
-      for (int32_t k = 0; k < nOptions; ++k) {
-        ShardState c = options[k];
-        if (c == current)
+      ShardState saved = forced[o], bestChoice = FREE;
+      for (int32_t k = 0; kept.nOptions[o] > 1 && k < kept.nOptions[o]; ++k) {
+        ShardState c = kept.options[o][k];
+        if (c == kept.choices[o])
           continue;
         forced[o] = c;
         ShardCost cost = evaluate(s, frame, arguments);
         if (frame->instance->choices[o] == c && shardCostCompare(&cost, best) < 0)
           *best = cost, bestChoice = c;
       }
-      forced[o] = bestChoice != FREE ? bestChoice : saved;
-      improved |= bestChoice != FREE;
+      forced[o] = saved;
+      if (bestChoice == FREE)
+        continue;
+      forced[o] = bestChoice;
+      *best = evaluate(s, frame, arguments);
+      keepChoices(frame, &kept);
+      improved = true;
     }
     *best = evaluate(s, frame, arguments);
   }

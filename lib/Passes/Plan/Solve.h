@@ -79,6 +79,7 @@ ShardState shardOperandDemand(const ShardRules *rules, const ShardInstance *inst
 
 /// One collective that a solution causes.
 typedef struct ShardEdge {
+  const ShardInstance *instance;
   int32_t function, value;
   ShardState from, to;
   ShardCombiner combiner;
