@@ -1,7 +1,7 @@
 //===- PlanPass.c - Choose mesh, argument shardings and stages ----*- C -*-===//
 // Reads: L1 with its layers outlined; user's spmd.sharding and spmd.dims on arguments. Writes:
 // shard.grid, spmd.sharding / spmd.view / spmd.dims on the entry's arguments, spmd.stage on its
-// ops. Fails: degrees with nothing to split or too many stages, with those that divide.
+// ops. Fails: degrees with nothing to split or too many stages, with those that need no padding.
 //===----------------------------------------------------------------------===//
 
 #include "../Analysis/Count.h"
@@ -29,7 +29,7 @@ static const ShardOption optionTable[] = {
 };
 
 //===----------------------------------------------------------------------===//
-// Degrees that divide
+// Degrees without padding
 //===----------------------------------------------------------------------===//
 
 static int64_t batchSize(const ShardModel *model) {
@@ -81,7 +81,8 @@ static const char *describeFits(const ShardModel *model, ShardArena *arena) {
     shardArenaDestroy(scratch);
   }
   ShardUnits *units = shardModelFindUnits(model, arena);
-  return shardArenaFormat(arena, "%s; pp 1 to %d", text, units->nUnits);
+  return units->nUnits == 1 ? shardArenaFormat(arena, "%s; pp 1", text)
+                            : shardArenaFormat(arena, "%s; pp 1 to %d", text, units->nUnits);
 }
 
 const char *shardPlanFittingDegrees(MlirOperation module, ShardArena *arena) {
@@ -95,8 +96,9 @@ const char *shardPlanFittingDegrees(MlirOperation module, ShardArena *arena) {
 }
 
 static MlirLogicalResult misfit(ShardPassRun *run, const ShardModel *model, const char *message) {
-  return shardEmitError(model->rules->functions[model->entry].func, "%s; degrees that divide: %s",
-                        message, describeFits(model, run->arena));
+  return shardEmitError(model->rules->functions[model->entry].func,
+                        "%s; degrees without padding: %s", message,
+                        describeFits(model, run->arena));
 }
 
 //===----------------------------------------------------------------------===//
@@ -350,8 +352,8 @@ static MlirLogicalResult checkDegrees(ShardPassRun *run, const ShardModel *model
         run, model,
         shardArenaFormat(run->arena,
                          "pp%" PRId64
-                         " does not fit: the model has %d units (embedding, layers, head)",
-                         degrees->pp, units->nUnits));
+                         " does not fit: the model has %d unit%s (embedding, layers, head)",
+                         degrees->pp, units->nUnits, units->nUnits == 1 ? "" : "s"));
   return mlirLogicalResultSuccess();
 }
 
@@ -495,8 +497,7 @@ static MlirLogicalResult runPlan(ShardPassRun *run) {
   const char *message;
   if (!options->degrees[0] || strcmp(options->degrees, "auto") == 0) {
     const char *fits = shardPlanFittingDegrees(run->op, run->arena);
-    return fits ? shardEmitError(run->op, "no degrees are given; those that divide this model: %s",
-                                 fits)
+    return fits ? shardEmitError(run->op, "no degrees are given; those without padding: %s", fits)
                 : mlirLogicalResultFailure();
   }
   if (!shardDegreesParse(options->degrees, strlen(options->degrees), run->arena, &degrees,
