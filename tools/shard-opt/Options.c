@@ -122,12 +122,16 @@ static const struct {
                  "This text; --help-list gives all of mlir-opt's options, which work too", false},
 };
 
-__attribute__((format(printf, 1, 2))) static bool fail(const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
+void shardOptError(const char *format, va_list arguments) {
   fputs("shard-opt: error: ", stderr);
   vfprintf(stderr, format, arguments);
   fputc('\n', stderr);
+}
+
+__attribute__((format(printf, 1, 2))) static bool fail(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  shardOptError(format, arguments);
   va_end(arguments);
   return false;
 }
