@@ -237,6 +237,15 @@ static MlirLogicalResult checkRules(const ShardImport *import, bool refuse) {
   return mlirLogicalResultSuccess();
 }
 
+/// What later passes write on ops says nothing in a model, where it may have been left.
+static MlirLogicalResult dropWritten(void *user, MlirOperation op) {
+  static const char *const written[] = {"spmd.site", "spmd.channel", "spmd.origin", "spmd.cut"};
+  (void)user;
+  for (size_t i = 0; i < sizeof(written) / sizeof(written[0]); ++i)
+    shardOpRemoveAttribute(op, written[i]);
+  return mlirLogicalResultSuccess();
+}
+
 static MlirLogicalResult runImport(ShardPassRun *run) {
   const ImportOptions *options = run->options;
   ShardImport import = {.context = run->context, .module = run->op, .arena = run->arena};
@@ -247,6 +256,8 @@ static MlirLogicalResult runImport(ShardPassRun *run) {
   if (mlirLogicalResultIsFailure(shardImportApplyRules(&import)))
     return mlirLogicalResultFailure();
   eraseUnreachable(&import);
+  for (intptr_t i = 0; i < import.nFunctions; ++i)
+    shardWalk(import.functions[i], NULL, dropWritten, NULL);
   if (mlirLogicalResultIsFailure(shardImportSetDims(&import, options->dims, options->args)))
     return mlirLogicalResultFailure();
   shardImportDropEmpty(&import);
