@@ -393,6 +393,16 @@ static void foldModel(ShardModel *model) {
   model->fold = fold, model->folded = folded;
 }
 
+/// A grid in the model that names parts of the tensor axis (tp.0, tp.1) fixes them.
+static void readParts(ShardModel *model) {
+  ShardMesh mesh;
+  if (!shardMeshRead(model->module, model->arena, &mesh))
+    return;
+  for (int32_t axis = 0; axis < mesh.nAxes; ++axis)
+    if (strncmp(mesh.names[axis], "tp.", 3) == 0)
+      model->parts[model->nParts++] = mesh.sizes[axis];
+}
+
 ShardModel *shardModelCreate(MlirOperation module, ShardArena *arena) {
   MlirOperation entry = shardModuleFindEntry(module);
   if (!entry.ptr) {
@@ -423,6 +433,7 @@ ShardModel *shardModelCreate(MlirOperation module, ShardArena *arena) {
   model->hidden = SHARD_ARENA_ARRAY(arena, uint8_t, nClasses);
   model->weightBytes = SHARD_ARENA_ARRAY(arena, int64_t, nClasses);
   model->batchClass = model->innerSequence = -1;
+  readParts(model);
   markWeights(model);
   markUserDims(model);
   findBatch(model);

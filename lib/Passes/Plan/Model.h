@@ -23,7 +23,9 @@ typedef struct ShardModel {
   uint8_t *feature; // [classes] of inputs that weights multiply; only where no such state is known
   int32_t nHidden;
   int32_t hiddenValues[SHARD_MAX_HIDDEN]; // values of those states, none within another (Hidden.c)
-  int64_t *weightBytes;  // [classes] of weights with an atom of the class, all calls together
+  int64_t *weightBytes; // [classes] of weights with an atom of the class, all calls together
+  int32_t nParts;       // of the tensor axis, as a grid in the model cuts it; 0: as the plan likes
+  int64_t parts[SHARD_MAX_AXES];
   const ShardFold *fold; // of the rules, or null
   const struct ShardModel
       *folded; // the model on the folded rules (arguments too are those), or null
@@ -91,6 +93,7 @@ typedef struct ShardTensorPlan {
   int8_t *begin, *end;             // [classes]; begin == end: whole
   const ShardModel *model;         // in whose arguments `barred` counts: the given one, or its fold
   const ShardBarredWeight *barred; // the newest first; shared between plans
+  bool fixed;                      // the sub-axes are the user's: no more are cut
   bool uneven; // some class, vocabularies aside, does not divide by its sub-axes
 } ShardTensorPlan;
 /// The atom of each argument that the plan splits over a sub-axis; -1 if none.

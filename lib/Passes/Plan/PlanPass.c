@@ -357,6 +357,19 @@ static MlirLogicalResult checkDegrees(ShardPassRun *run, const ShardModel *model
   return mlirLogicalResultSuccess();
 }
 
+/// Parts of the tensor axis that a grid in the model names make up the degree.
+static MlirLogicalResult checkParts(const ShardModel *model, const ShardDegrees *degrees) {
+  int64_t product = 1;
+  for (int32_t i = 0; i < model->nParts; ++i)
+    product *= model->parts[i];
+  if (model->nParts == 0 || degrees->tp == 1 || product == degrees->tp)
+    return mlirLogicalResultSuccess();
+  return shardEmitError(shardModuleLookup(model->module, mlirStringRefCreateFromCString("mesh")),
+                        "grid '@mesh' cuts tp in parts of %" PRId64
+                        " ranks together, not tp%" PRId64,
+                        product, degrees->tp);
+}
+
 /// The plan of a module whose atoms are as they are to be, its tensor axis cut at `boundary` too
 /// (1: nowhere).
 static MlirLogicalResult planModule(ShardPassRun *run, const ShardModel *model,
@@ -364,7 +377,8 @@ static MlirLogicalResult planModule(ShardPassRun *run, const ShardModel *model,
   const PlanOptions *options = run->options;
   const char *message;
   ShardUnits *units = shardModelFindUnits(model, run->arena);
-  if (mlirLogicalResultIsFailure(checkDegrees(run, model, degrees, units)))
+  if (mlirLogicalResultIsFailure(checkParts(model, degrees)) ||
+      mlirLogicalResultIsFailure(checkDegrees(run, model, degrees, units)))
     return mlirLogicalResultFailure();
   ShardTensorPlan *tensor = shardPlanTensor(model, degrees->tp, run->arena, &message);
   if (!tensor)

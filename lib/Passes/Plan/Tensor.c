@@ -38,7 +38,8 @@ static bool cutAt(const ShardModel *model, ShardTensorPlan *plan, int64_t produc
       return true;
     }
     if (before * plan->sizes[axis] > product) {
-      if (product % before || (before * plan->sizes[axis]) % product || plan->nSubAxes >= 8)
+      if (plan->fixed || product % before || (before * plan->sizes[axis]) % product ||
+          plan->nSubAxes >= 8)
         return false;
       int64_t major = product / before;
       for (int32_t k = plan->nSubAxes; k > axis + 1; --k)
@@ -332,6 +333,11 @@ static ShardTensorSearch startSearch(const ShardModel *model, int64_t degree, Sh
   s.plan = SHARD_ARENA_NEW(arena, ShardTensorPlan);
   s.plan->model = model;
   s.plan->nSubAxes = 1, s.plan->sizes[0] = degree;
+  if (model->nParts) {
+    s.plan->nSubAxes = model->nParts, s.plan->fixed = true;
+    for (int32_t i = 0; i < model->nParts; ++i)
+      s.plan->sizes[i] = degree == 1 ? 1 : model->parts[i];
+  }
   s.plan->begin = SHARD_ARENA_ARRAY(arena, int8_t, nClasses);
   s.plan->end = SHARD_ARENA_ARRAY(arena, int8_t, nClasses);
   s.used = SHARD_ARENA_ARRAY(arena, int64_t *, rules->nFunctions);
