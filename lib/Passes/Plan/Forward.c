@@ -67,8 +67,8 @@ static ShardCost optionCost(const ShardSolver *s, const ShardFrame *frame, int32
 }
 
 /// Adds the factors of a contraction that no operand is split on, but an argument is somewhere (the
-/// experts, where the tokens are split). They are for the search to try: what they save shows only
-/// where the result is used. Returns the number of options.
+/// experts, where the tokens are split), or that are offered. They are for the search to try: what
+/// they save shows only where the result is used. Returns the number of options.
 static int32_t addSeededFactors(const ShardSolver *s, const ShardFrame *frame, int32_t op,
                                 int32_t n, ShardState *options) {
   const ShardOpRule *rule = &frame->info->ops[op];
@@ -76,7 +76,9 @@ static int32_t addSeededFactors(const ShardSolver *s, const ShardFrame *frame, i
   for (int32_t p = 0; p < rule->nOperands; ++p)
     split |= frame->instance->states[rule->operands[p].value - frame->table->first] >= 0;
   for (int32_t f = 0; split && rule->contraction && f < rule->nFactors; ++f) {
-    if (rule->factors[f].kind != SHARD_FACTOR_PARALLEL || !s->seeded[rule->factors[f].klass] ||
+    int32_t klass = rule->factors[f].klass;
+    if (rule->factors[f].kind != SHARD_FACTOR_PARALLEL ||
+        (!s->seeded[klass] && !frame->offered[klass]) ||
         !shardCanSplit(s, frame->function, op, (ShardState)f))
       continue;
     bool known = n == MAX_OPTIONS;

@@ -147,6 +147,20 @@ static const ShardState *const *pinsAlong(Propagation *p, int32_t axis) {
   return any ? (const ShardState *const *)pins : NULL;
 }
 
+/// Classes that arguments are split on along axes that are solved after this one: what is split on
+/// them along this one first would lie otherwise than those arguments.
+static bool *classesOfLaterAxes(const Propagation *p, int32_t axis) {
+  const ShardRules *rules = p->model->rules;
+  const ShardFunctionInfo *entry = &rules->functions[p->model->entry];
+  bool *later = SHARD_ARENA_ARRAY(p->arena, bool, rules->nClasses + 1);
+  for (int32_t a = 0; a < entry->nArguments; ++a)
+    for (int32_t i = 0; p->arguments[a] && i < p->arguments[a]->nAtoms; ++i)
+      for (int32_t k = 0; k < p->arguments[a]->atoms[i].count; ++k)
+        if (p->arguments[a]->atoms[i].axis[k] > axis)
+          later[rules->values[entry->arguments[a]].atoms[i].klass] = true;
+  return later;
+}
+
 /// Gives a function that is used under two signatures along an axis a clone for the second one.
 /// Callers come later in the order of functions, so the last such function has settled callers.
 static bool specialise(Propagation *p, const ShardAxisSolution *solution) {
@@ -264,6 +278,7 @@ static ShardAxisSolution *solveAxis(Propagation *p, int32_t axis, bool wholeResu
                               .pinned = pinsAlong(p, axis),
                               .fold = model->fold,
                               .weight = model->weight,
+                              .later = classesOfLaterAxes(p, axis),
                               .gatherWeights = true,
                               .search = true};
   return shardAxisSolve(&problem, p->arena);

@@ -135,9 +135,114 @@ static bool forcePassing(ShardFrame *frame) {
   return any;
 }
 
+/// For each value of a function a set of the arguments, weights aside, that it is made from.
+static uint64_t *findSources(const ShardSolver *s, const ShardFrame *frame) {
+  const ShardFunctionInfo *info = frame->info;
+  int32_t first = frame->table->first;
+  uint64_t *sources = SHARD_ARENA_ARRAY(s->arena, uint64_t, frame->table->nValues + 1);
+  for (int32_t a = 0; a < info->nArguments; ++a)
+    if (info->arguments[a] >= 0 && !s->problem->weight[info->arguments[a]])
+      sources[info->arguments[a] - first] = UINT64_C(1) << (a < 63 ? a : 63);
+  for (int32_t o = 0; o < info->nOps; ++o) {
+    uint64_t all = 0;
+    for (int32_t p = 0; p < info->ops[o].nOperands; ++p)
+      all |= sources[info->ops[o].operands[p].value - first];
+    for (int32_t r = 0; r < info->ops[o].nResults; ++r)
+      sources[info->ops[o].results[r].value - first] = all;
+  }
+  return sources;
+}
+
+/// Adds the products of values that are made from the same, one of them split, that are split along
+/// what they sum, or that every rank does: the sum may be dearer than what both come from (tokens
+/// and where they go).
+static void addSums(const ShardSolver *s, const ShardFrame *frame, bool *sums) {
+  const uint64_t *sources = findSources(s, frame);
+  for (int32_t o = 0; o < frame->info->nOps; ++o) {
+    const ShardOpRule *rule = &frame->info->ops[o];
+    ShardState choice = frame->instance->choices[o];
+    if (!rule->contraction || shardPinnedState(s, frame->function, rule) != FREE ||
+        (choice >= 0 && !shardFactorIsCombined(shardChoiceFactor(rule, choice))))
+      continue;
+    bool split = false;
+    uint64_t common = UINT64_MAX;
+    for (int32_t p = 0; p < rule->nOperands; ++p) {
+      int32_t v = rule->operands[p].value - frame->table->first;
+      common &= rule->operands[p].init ? UINT64_MAX : sources[v];
+      split |= frame->instance->states[v] >= 0;
+    }
+    sums[o] |= split && common != 0;
+  }
+}
+
+/// Keeps what is forced if it lowers the cost; else, `saved` again.
+static bool keepIfBetter(ShardSolver *s, ShardFrame *frame, const ShardState *arguments,
+                         const ShardState *saved, ShardCost *best) {
+  ShardCost cost = evaluate(s, frame, arguments);
+  if (shardCostCompare(&cost, best) < 0) {
+    *best = cost;
+    return true;
+  }
+  memcpy(frame->forced, saved, (size_t)frame->info->nOps * sizeof(*saved));
+  return false;
+}
+
+/// Splits op `op`, one of `sums`, along its factor `f`, or all contractions along the class of it.
+/// Keeps that, and returns true, if it lowers the cost: with what else is forced, or with what is
+/// of the sums alone.
+static bool trySplitting(ShardSolver *s, ShardFrame *frame, const ShardState *arguments,
+                         const bool *sums, int32_t op, int32_t f, bool together, ShardCost *best) {
+  int32_t nOps = frame->info->nOps, klass = frame->info->ops[op].factors[f].klass;
+  ShardState *saved = SHARD_ARENA_ARRAY(s->arena, ShardState, nOps);
+  memcpy(saved, frame->forced, (size_t)nOps * sizeof(*saved));
+  bool offered = frame->offered[klass], uneven = s->uneven[klass], better = false;
+  frame->offered[klass] = s->uneven[klass] = true;
+  for (int32_t alone = 0; alone < 2 && !better; ++alone) {
+    for (int32_t o = 0; o < nOps; ++o) {
+      const ShardOpRule *rule = &frame->info->ops[o];
+      if (alone && !sums[o])
+        frame->forced[o] = FREE;
+      for (int32_t k = 0; k < rule->nFactors; ++k)
+        if (o == op ? k == f : together && rule->contraction && rule->factors[k].klass == klass)
+          frame->forced[o] = (ShardState)k;
+    }
+    better = keepIfBetter(s, frame, arguments, saved, best);
+  }
+  if (better)
+    return true;
+  frame->offered[klass] = offered, s->uneven[klass] = uneven;
+  evaluate(s, frame, arguments);
+  return false;
+}
+
+/// Splits the products `sums`, to which it adds, along what neither operand is split on, alone or
+/// with all contractions along the same class, which no single flip may show to pay: tokens are
+/// brought to an expert, or to some of the places that it has for them, and results back from
+/// there; or each rank puts its part of all tokens' features in place. Returns whether that lowered
+/// the cost.
+static bool searchProducts(ShardSolver *s, ShardFrame *frame, const ShardState *arguments,
+                           bool *sums, bool together, ShardCost *best) {
+  bool *tried = SHARD_ARENA_ARRAY(s->arena, bool, s->rules->nClasses + 1), improved = false;
+  addSums(s, frame, sums);
+  for (int32_t o = 0; o < frame->info->nOps; ++o) {
+    const ShardOpRule *rule = &frame->info->ops[o];
+    for (int32_t f = 0; sums[o] && f < rule->nFactors; ++f) {
+      int32_t klass = rule->factors[f].klass;
+      if (rule->factors[f].kind != SHARD_FACTOR_PARALLEL || (together && tried[klass]) ||
+          (s->problem->later && s->problem->later[klass]) || frame->instance->choices[o] == f)
+        continue;
+      tried[klass] = true;
+      improved |= trySplitting(s, frame, arguments, sums, o, f, together, best);
+    }
+  }
+  return improved;
+}
+
 /// Searches from the first guess, which cost `best` and had `nDecisions`.
 static void searchFunction(ShardSolver *s, ShardFrame *frame, const ShardState *arguments,
                            int64_t nDecisions, ShardCost *best) {
+  bool *sums = SHARD_ARENA_ARRAY(s->arena, bool, frame->info->nOps);
+  addSums(s, frame, sums);
   // Passing sums on may pay only where several ops do it together.
   if (forcePassing(frame)) {
     ShardCost cost = evaluate(s, frame, arguments);
@@ -151,7 +256,11 @@ static void searchFunction(ShardSolver *s, ShardFrame *frame, const ShardState *
     searchChoices(s, frame, arguments, best);
   frame->widened = true; // from there on, so that it can only get better
   *best = evaluate(s, frame, arguments);
+  searchProducts(s, frame, arguments, sums, true, best);
   if (countDecisions(frame) > nDecisions)
+    searchChoices(s, frame, arguments, best);
+  for (int32_t round = 0; round < 4 && searchProducts(s, frame, arguments, sums, false, best);
+       ++round)
     searchChoices(s, frame, arguments, best);
 }
 
@@ -175,6 +284,7 @@ ShardInstance *shardSolveFunction(ShardSolver *s, int32_t function, const ShardS
                       .instance = instance,
                       .forced = forced,
                       .nOptions = nOptions,
+                      .offered = SHARD_ARENA_ARRAY(s->arena, bool, s->rules->nClasses + 1),
                       .options = shardArenaAllocateArray(s->arena, (size_t)info->nOps,
                                                          MAX_OPTIONS * sizeof(ShardState))};
   ShardCost best = evaluate(s, &frame, arguments);
