@@ -67,18 +67,22 @@ static ShardCost optionCost(const ShardSolver *s, const ShardFrame *frame, int32
 }
 
 /// Adds the factors of a contraction that no operand is split on, but an argument is somewhere (the
-/// experts, where the tokens are split), or that are offered. They are for the search to try: what
-/// they save shows only where the result is used. Returns the number of options.
+/// experts, where the tokens are split), or that are offered; and those of an op that wants a sum,
+/// which may be scattered to them. They are for the search to try: what they save shows only where
+/// the result is used. Returns the number of options.
 static int32_t addSeededFactors(const ShardSolver *s, const ShardFrame *frame, int32_t op,
                                 int32_t n, ShardState *options) {
   const ShardOpRule *rule = &frame->info->ops[op];
-  bool split = false;
-  for (int32_t p = 0; p < rule->nOperands; ++p)
-    split |= frame->instance->states[rule->operands[p].value - frame->table->first] >= 0;
-  for (int32_t f = 0; split && rule->contraction && f < rule->nFactors; ++f) {
+  bool split = false, sum = false;
+  for (int32_t p = 0; p < rule->nOperands; ++p) {
+    ShardState state = frame->instance->states[rule->operands[p].value - frame->table->first];
+    split |= state >= 0, sum |= state == SHARD_STATE_PARTIAL;
+  }
+  bool tries = rule->contraction ? split : sum && rule->form == SHARD_OP_COMPUTE;
+  for (int32_t f = 0; tries && f < rule->nFactors; ++f) {
     int32_t klass = rule->factors[f].klass;
-    if (rule->factors[f].kind != SHARD_FACTOR_PARALLEL ||
-        (!s->seeded[klass] && !frame->offered[klass]) ||
+    bool offered = rule->contraction && frame->offered[klass];
+    if (rule->factors[f].kind != SHARD_FACTOR_PARALLEL || (!s->seeded[klass] && !offered) ||
         !shardCanSplit(s, frame->function, op, (ShardState)f))
       continue;
     bool known = n == MAX_OPTIONS;
