@@ -213,6 +213,18 @@ static MlirLogicalResult checkOpTypes(void *user, MlirOperation op) {
   return mlirLogicalResultSuccess();
 }
 
+MlirLogicalResult shardImportRefuseOpen(MlirOperation func, intptr_t argument, intptr_t dimension) {
+  MlirAttribute name = shardFuncGetArgumentAttribute(func, argument, "spmd.name");
+  MlirStringRef text = !mlirAttributeIsNull(name) && mlirAttributeIsAString(name)
+                           ? mlirStringAttrGetValue(name)
+                           : mlirStringRefCreate("", 0);
+  return shardEmitError(func,
+                        "dimension %td of argument %td%s%.*s%s is dynamic; give its extent with "
+                        "--dim=%td:%td=N, or a bound with --dim=%td:%td=..MAX",
+                        dimension, argument, text.length ? " ('" : "", (int)text.length, text.data,
+                        text.length ? "')" : "", argument, dimension, argument, dimension);
+}
+
 static MlirLogicalResult checkArguments(const ShardImport *import, MlirOperation func) {
   MlirBlock body = shardFuncGetBody(func);
   for (intptr_t i = 0, n = mlirBlockGetNumArguments(body); i < n; ++i) {
@@ -222,23 +234,14 @@ static MlirLogicalResult checkArguments(const ShardImport *import, MlirOperation
     bool isEntry = mlirOperationEqual(func, import->entry);
     bool gone = isEntry && shardTypeElementCount(type) == 0 &&
                 shardValueIsUnused(mlirBlockGetArgument(body, i));
-    if (!gone && mlirLogicalResultIsFailure(checkElements(
-                     func, shardArenaFormat(import->arena, "argument %td", i), type)))
+    if (!gone && mlirLogicalResultIsFailure(
+                     checkElements(func, shardArenaFormat(import->arena, "argument %td", i), type)))
       return mlirLogicalResultFailure();
     if (isEntry && !mlirTypeIsARankedTensor(type))
       return refuseType(func, shardArenaFormat(import->arena, "argument %td", i), type);
     intptr_t d = firstDynamicDim(type);
-    if (d < 0)
-      continue;
-    MlirAttribute name = shardFuncGetArgumentAttribute(func, i, "spmd.name");
-    MlirStringRef text = !mlirAttributeIsNull(name) && mlirAttributeIsAString(name)
-                             ? mlirStringAttrGetValue(name)
-                             : mlirStringRefCreate("", 0);
-    return shardEmitError(func,
-                          "dimension %td of argument %td%s%.*s%s is dynamic; give its extent with "
-                          "--dim=%td:%td=N, or a bound with --dim=%td:%td=..MAX",
-                          d, i, text.length ? " ('" : "", (int)text.length, text.data,
-                          text.length ? "')" : "", i, d, i, d);
+    if (d >= 0)
+      return shardImportRefuseOpen(func, i, d);
   }
   return mlirLogicalResultSuccess();
 }

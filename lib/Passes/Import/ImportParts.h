@@ -27,6 +27,8 @@ typedef struct ShardImport {
 /// CheckInput.c: refuses ops, types and shapes that the compiler does not take, with one error.
 MlirLogicalResult shardImportCheckOps(const ShardImport *import);
 MlirLogicalResult shardImportCheckTypes(const ShardImport *import);
+/// Dimension `dimension` of an argument is open, and nothing was said of it.
+MlirLogicalResult shardImportRefuseOpen(MlirOperation func, intptr_t argument, intptr_t dimension);
 /// Whether any op of the TOSA dialect is there.
 bool shardImportHasTosa(const ShardImport *import);
 

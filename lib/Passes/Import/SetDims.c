@@ -266,6 +266,18 @@ static MlirLogicalResult addTied(const ShardImport *import, DimRequests *request
   return mlirLogicalResultSuccess();
 }
 
+/// Beside a bound, a dimension of which nothing is known would be an extent that no run gives.
+static MlirLogicalResult checkAllAsked(const ShardImport *import, const DimRequests *requests) {
+  MlirBlock body = shardFuncGetBody(import->entry);
+  for (intptr_t i = 0, n = mlirBlockGetNumArguments(body); i < n; ++i) {
+    MlirType type = mlirValueGetType(mlirBlockGetArgument(body, i));
+    for (intptr_t d = 0; mlirTypeIsARankedTensor(type) && d < mlirShapedTypeGetRank(type); ++d)
+      if (mlirShapedTypeIsDynamicDim(type, d) && !requestOf(requests, i, d).most)
+        return shardImportRefuseOpen(import->entry, i, d);
+  }
+  return mlirLogicalResultSuccess();
+}
+
 static int compareBounds(const void *x, const void *y) {
   const ShardBoundedDim *a = x, *b = y;
   if (a->argument != b->argument)
@@ -321,6 +333,8 @@ MlirLogicalResult shardImportSetDims(ShardImport *import, const char *dims, cons
     at += length + (at[length] == ',');
   }
   if (mlirLogicalResultIsFailure(addTied(import, &requests)))
+    return mlirLogicalResultFailure();
+  if (requests.nBounds && mlirLogicalResultIsFailure(checkAllAsked(import, &requests)))
     return mlirLogicalResultFailure();
   if (requests.nBounds)
     openBounds(import, &requests);

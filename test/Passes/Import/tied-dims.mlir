@@ -6,6 +6,7 @@
 // RUN: shard-opt %s --pass-pipeline='builtin.module(shard-import{function=result})' | FileCheck %s --check-prefix=RESULT
 // RUN: not shard-opt %s --pass-pipeline='builtin.module(shard-import{function=apart dims=0:0=..8})' 2>&1 | FileCheck %s --check-prefix=APART
 // RUN: not shard-opt %s --pass-pipeline='builtin.module(shard-import{function=mask dims=1:0=2..3,0:0=5})' 2>&1 | FileCheck %s --check-prefix=MEET
+// RUN: not shard-opt %s --pass-pipeline='builtin.module(shard-import{function=both dims=0:0=..8})' 2>&1 | FileCheck %s --check-prefix=OTHER
 // RUN: shard-run %s --function=grown --auto-shard=tp1 --dim=0:0=..4 --sizes=1:0=5,2,4,3 --check | FileCheck %s --check-prefix=SIZES
 // SIZES: sizes: 0:0=4,1:0=5
 // SIZES: sizes: 0:0=1,1:0=2
@@ -48,6 +49,18 @@ func.func @grown(%cache: tensor<?x3xf32>, %m: tensor<?xf32>, %row: tensor<1x3xf3
 // APART: tied-dims.mlir:[[#@LINE+1]]:1: error: dimension 0 of argument 1 ('other') is dynamic; give its extent with --dim=1:0=N, or a bound with --dim=1:0=..MAX
 func.func @apart(%x: tensor<?xf32>, %y: tensor<?xf32> {spmd.name = "other"}) -> (tensor<?xf32>, tensor<?xf32>) {
   return %x, %y : tensor<?xf32>, tensor<?xf32>
+}
+
+// A bound for one dimension says nothing of the other.
+// OTHER: tied-dims.mlir:[[#@LINE+1]]:1: error: dimension 1 of argument 0 is dynamic; give its extent with --dim=0:1=N, or a bound with --dim=0:1=..MAX
+func.func @both(%x: tensor<?x?xf32>) -> tensor<?xf32> {
+  %zero = arith.constant 0.0 : f32
+  %c1 = arith.constant 1 : index
+  %n = tensor.dim %x, %c1 : tensor<?x?xf32>
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+  %y = linalg.reduce {arith.addf} ins(%x : tensor<?x?xf32>) outs(%z : tensor<?xf32>) dimensions = [0]
+  return %y : tensor<?xf32>
 }
 
 // `?` on a result alone needs no --dim.
