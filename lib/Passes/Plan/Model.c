@@ -278,11 +278,11 @@ static void findBatch(ShardModel *model) {
   }
 }
 
-/// Marks the classes that meet themselves in one value: attention scores.
-static void markScores(const ShardRules *rules, uint8_t *marked) {
-  for (int32_t v = 0; v < rules->nValues; ++v) {
-    const ShardValueInfo *value = &rules->values[v];
-    for (int32_t a = 0; a < value->nAtoms; ++a)
+/// Marks the classes that meet themselves in one value: attention scores. A square weight is none.
+static void markScores(const ShardModel *model, uint8_t *marked) {
+  for (int32_t v = 0; v < model->rules->nValues; ++v) {
+    const ShardValueInfo *value = &model->rules->values[v];
+    for (int32_t a = 0; a < value->nAtoms && !model->weight[v]; ++a)
       for (int32_t b = a + 1; b < value->nAtoms; ++b)
         if (value->atoms[a].klass == value->atoms[b].klass)
           marked[value->atoms[a].klass] = 1;
@@ -293,7 +293,7 @@ static void markScores(const ShardRules *rules, uint8_t *marked) {
 static void findInnerSequence(ShardModel *model) {
   const ShardRules *rules = model->rules;
   uint8_t *scores = SHARD_ARENA_ARRAY(model->arena, uint8_t, rules->nClasses ? rules->nClasses : 1);
-  markScores(rules, scores);
+  markScores(model, scores);
   for (int32_t c = 0; c < rules->nClasses; ++c) {
     if (model->sequence[c]) {
       model->innerSequence = -1;
@@ -325,7 +325,7 @@ static void findSequence(ShardModel *model) {
       if (value->atoms[a].dim < rank - 1)
         candidate[value->atoms[a].klass] = 1;
   }
-  markScores(rules, candidate);
+  markScores(model, candidate);
   for (int32_t c = 0; c < rules->nClasses; ++c)
     model->sequence[c] = candidate[c] && c != model->batchClass && inAnInput(model, c);
 }

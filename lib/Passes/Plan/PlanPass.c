@@ -336,7 +336,8 @@ static MlirLogicalResult checkDegrees(ShardPassRun *run, const ShardModel *model
   if (degrees->sp > 1 && !any && !annotated)
     return misfit(run, model,
                   shardArenaFormat(run->arena,
-                                   "sp%" PRId64 " does not fit: the model has no sequence",
+                                   "sp%" PRId64 " does not fit: the model has no sequence; "
+                                   "\"dims\" of --annotations names it",
                                    degrees->sp));
   if (degrees->dp > 1 && batch == 1 && !annotated)
     return misfit(

@@ -466,6 +466,13 @@ static bool takeAll(ShardTensorSearch *s) {
   return best >= 0;
 }
 
+static bool hasWeights(const ShardModel *model) {
+  bool any = false;
+  for (int32_t a = 0; a < model->nArguments && !any; ++a)
+    any = strcmp(model->roles[a], "weight") == 0;
+  return any;
+}
+
 ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardArena *arena,
                                  const char **outMessage) {
   *outMessage = NULL;
@@ -479,7 +486,11 @@ ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardA
   }
   if (!any && !shardModelIsAnnotated(model)) {
     *outMessage = shardArenaFormat(
-        arena, "tp%" PRId64 " does not fit: no dimension of a weight can be split", degree);
+        arena,
+        hasWeights(model) ? "tp%" PRId64 " does not fit: no dimension of a weight can be split"
+                          : "tp%" PRId64 " does not fit: no argument is taken for a weight; "
+                            "\"role\" of --annotations names them",
+        degree);
     return NULL;
   }
   return s.plan;
