@@ -203,8 +203,8 @@ static void readSizes(const ShardProgram *program, const char *text, Sizes *size
   for (const char *p = equals; *p; ++p)
     nRuns += *p == ',';
   if (sizes->nRuns && sizes->nRuns != nRuns)
-    stop("--sizes=%s: %" PRId32 " sizes, %" PRId32 " of the dimension before it", text, nRuns,
-         sizes->nRuns);
+    stop("--sizes=%s: expected %" PRId32 " size%s, as of the dimension before it; got %" PRId32,
+         text, sizes->nRuns, sizes->nRuns == 1 ? "" : "s", nRuns);
   if (!sizes->nRuns) {
     sizes->nRuns = nRuns;
     sizes->dims = memoryZeroed((size_t)(nRuns * program->nDims) * sizeof(int64_t));

@@ -77,7 +77,7 @@ static bool parseDim(Parser *p, ShardOwnDim *out) {
   do {
     MlirStringRef name = takeName(p);
     if (!name.length)
-      return fail(p, "expected the name of a dimension, _ or )");
+      return fail(p, "expected the name of a dimension, '_' or ')'");
     if (shardStringIs(name, "_")) {
       *out = (ShardOwnDim){0};
       return n == 0 || fail(p, "_ is no factor of a product");
@@ -101,7 +101,7 @@ static bool parseDim(Parser *p, ShardOwnDim *out) {
 /// "(b d, d k)": ports, each a list of dimensions.
 static bool parsePorts(Parser *p, int32_t *outCount, const ShardOwnPort **outPorts) {
   if (!take(p, "("))
-    return fail(p, "expected (");
+    return fail(p, "expected '('");
   ShardOwnPort *ports = NULL;
   int32_t n = 0;
   size_t capacity = 0;
@@ -120,7 +120,7 @@ static bool parsePorts(Parser *p, int32_t *outCount, const ShardOwnPort **outPor
   } while (take(p, ","));
   *outCount = n;
   *outPorts = ports;
-  return take(p, ")") || fail(p, "expected , or )");
+  return take(p, ")") || fail(p, "expected ',' or ')'");
 }
 
 static ShardCombiner combinerNamed(MlirStringRef name) {
@@ -150,7 +150,7 @@ static bool parseClause(Parser *p) {
     rule->pad = strtod(text, &after);
     rule->hasPad = after != text;
     p->at += after - text;
-    return rule->hasPad || fail(p, "expected a number after pad");
+    return rule->hasPad || fail(p, "expected a number after 'pad'");
   }
   ShardCombiner combiner = combinerNamed(word);
   bool whole = shardStringIs(word, "whole");
@@ -162,7 +162,7 @@ static bool parseClause(Parser *p) {
   int32_t number = nameNumber(p, name, false);
   if (number < 0) {
     p->at = name.data;
-    return fail(p, "expected a name that the dimensions have");
+    return fail(p, "expected the name of one of the dimensions");
   }
   if (whole) {
     rule->whole[number] = true;
@@ -182,7 +182,7 @@ bool shardOwnRuleParse(MlirStringRef text, ShardArena *arena, ShardOwnRule *out,
   Parser p = {.arena = arena, .begin = text.data, .at = text.data, .rule = out};
   p.end = text.data + text.length;
   bool ok = parsePorts(&p, &out->nOperands, &out->operands) &&
-            (take(&p, "->") || fail(&p, "expected ->")) &&
+            (take(&p, "->") || fail(&p, "expected '->'")) &&
             parsePorts(&p, &out->nResults, &out->results);
   out->combiners = SHARD_ARENA_ARRAY(arena, ShardCombiner, out->nNames + 1);
   out->whole = SHARD_ARENA_ARRAY(arena, bool, out->nNames + 1);

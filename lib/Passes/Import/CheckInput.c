@@ -32,7 +32,7 @@ static MlirLogicalResult refuse(MlirOperation op, MlirStringRef name, MlirString
                           (int)name.length, name.data, (int)dialect.length, dialect.data, advice);
   return shardEmitError(op,
                         "'%.*s' is not supported; expected ops of func, linalg, tensor, arith, "
-                        "math, tosa, scf, or cf.assert",
+                        "math, tosa, scf, or cf.assert, or a rule in --rules",
                         (int)name.length, name.data);
 }
 

@@ -74,7 +74,7 @@ static MlirLogicalResult readLine(const ShardImport *import, ShardOwnRules *rule
     p += strspn(p, " \t");
   }
   if (*p != ':')
-    return mistake(import, path, number, (size_t)(p - text), "expected :");
+    return mistake(import, path, number, (size_t)(p - text), "expected ':'");
   ++p;
   size_t length = strcspn(p, "#\r");
   line.rule = shardArenaCopyString(rules->arena, p, length);

@@ -25,7 +25,7 @@
 // NO-PAD: error: a reduced dimension of 'my.weighted_sum' does not divide, and its rule says nothing of padding; expected 'pad NUMBER' in the rule
 // Mistakes are shown where they are.
 // RUN: not shard-opt --auto-shard=tp2 --rules=%t/cut.txt %t/model.mlir 2>&1 | FileCheck %s --check-prefix=CUT
-// CUT: cut.txt:2:39: error: rule: expected the name of a dimension, _ or )
+// CUT: cut.txt:2:39: error: rule: expected the name of a dimension, '_' or ')'
 // RUN: not shard-opt --auto-shard=tp2 --rules=%t/word.txt %t/model.mlir 2>&1 | FileCheck %s --check-prefix=WORD
 // WORD: word.txt:1:41: error: rule: expected sum, max, min, product, and, or, whole or pad
 // RUN: not shard-opt --auto-shard=tp2 --rules=%t/rank.txt %t/model.mlir 2>&1 | FileCheck %s --check-prefix=RANK
