@@ -23,8 +23,8 @@ bool shardOpHasVectorForm(MlirOperation op) {
   }
   MlirStringRef name = shardOpGetName(op);
   if (shardNameHasDialect(name, "arith"))
-    return true;
-  if (shardOpIs(op, "math.fpowi")) { // by a constant; see lowerPower
+    return !shardDivisionMayFail(op); // a lane cannot fail alone, nor is it divided faster
+  if (shardOpIs(op, "math.fpowi")) {  // by a constant; see lowerPower
     MlirOperation exponent = shardValueDefiningOp(mlirOperationGetOperand(op, 1));
     return !mlirOperationIsNull(exponent) && shardOpIs(exponent, "arith.constant");
   }

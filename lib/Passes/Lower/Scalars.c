@@ -310,8 +310,7 @@ void shardMakeAssert(ShardLowering *lowering, MlirOperation func, MlirOperation 
   shardMakeYield(&inner, 0, NULL);
 }
 
-/// The constant behind `value`, through casts of integers; false if there is none.
-static bool getConstant(MlirValue value, int64_t *out) {
+bool shardScalarGetConstant(MlirValue value, int64_t *out) {
   while (mlirValueIsAOpResult(value)) {
     MlirOperation op = mlirOpResultGetOwner(value);
     if (shardOpIs(op, "arith.constant")) {
@@ -354,7 +353,7 @@ static MlirValue buildProductPower(ShardLowerBuilder *b, MlirValue base, int64_t
 static MlirValue lowerPower(ShardLowerBuilder *b, MlirValue base, MlirValue power) {
   MlirType type = mlirValueGetType(base), f64 = b->lowering->f64;
   int64_t exponent;
-  if (getConstant(power, &exponent) && exponent >= -64 && exponent <= 64)
+  if (shardScalarGetConstant(power, &exponent) && exponent >= -64 && exponent <= 64)
     return buildProductPower(b, base, exponent);
   // In double, where every exponent that matters is exact.
   power = shardMakeValue(b, "arith.sitofp", withElement(mlirValueGetType(power), f64), 1, &power);
@@ -536,6 +535,8 @@ static MlirLogicalResult lowerScalar(ShardLowering *lowering, MlirOperation func
     mlirOperationDestroy(op);
     return mlirLogicalResultSuccess();
   }
+  if (shardDivisionMayFail(op))
+    shardCheckDivision(lowering, func, op);
   if (convertThroughF32(lowering, op))
     return mlirLogicalResultSuccess();
   bool isNormal = shardOpIs(op, "math.isnormal");
