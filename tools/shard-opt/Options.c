@@ -353,7 +353,10 @@ bool shardOptOptionsParse(int argc, char **argv, ShardOptOptions *options) {
       options->needsDriver = optionTable[id].name;
   }
   if (secondInput && !options->nForeign)
-    return fail("two input files are given: '%s' and '%s'", options->input, secondInput);
+    return fail("two input files are given: '%s' and '%s'%s", options->input, secondInput,
+                options->degrees && strcmp(options->degrees, "auto") == 0
+                    ? "; degrees follow '=', as in --auto-shard=tp8,pp16"
+                    : "");
   return true;
 }
 

@@ -138,7 +138,7 @@ static bool *demandExact(const Compiled *original, ValueOptions *values, bool qu
   ExactFact *facts = exactChoose(original->imported, original->program, values, &nFacts);
   bool *exact = memoryZeroed((nFacts ? nFacts : 1) * sizeof *exact);
   if (!quiet)
-    printf("values: whole numbers up to %" PRId32 "%s\n", values->wholeNumbers,
+    printf("exact: whole numbers up to %" PRId32 "%s\n", values->wholeNumbers,
            values->nonzeroLine ? ", mostly zeros" : "");
   for (size_t i = 0; i < nFacts; ++i) {
     exact[i] = facts[i].exact;
