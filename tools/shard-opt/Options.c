@@ -71,10 +71,10 @@ static const struct {
                         "Roles, dimensions and shardings that are fixed (JSON)", false},
     [ID_RESULTS] = {"results", OPTION_TEXT, NULL, "whole|split",
                     "Results on every device, or left split (default: whole)", false},
-    [ID_DIM] =
-        {"dim", OPTION_TEXT_LIST, NULL, "ARG:D=N",
-         "Extent N for dynamic dimension D of argument ARG, or ..MAX: any up to MAX; repeatable",
-         false},
+    [ID_DIM] = {"dim", OPTION_TEXT_LIST, NULL, "ARG:D=N",
+                "Extent N for dynamic dimension D of argument ARG ('*': of all), or ..MAX: any up "
+                "to MAX; repeatable",
+                false},
     [ID_RULES] = {"rules", OPTION_TEXT, NULL, "FILE", "Dimension rules of ops of your own", false},
     [ID_NO_REPLICATION] = {"no-implicit-replication", OPTION_FLAG, NULL, NULL,
                            "Refuse an op without a dimension rule: its operands would be whole",
