@@ -76,6 +76,9 @@ void shardPartitionUnits(int32_t nUnits, const int64_t *costs, int32_t nStages, 
 /// Does the class count experts: a batch dimension of a product of weights with activations, or the
 /// rows of weights that are gathered for a contraction? That is what expert parallelism splits.
 bool shardModelCountsExperts(const ShardModel *model, int32_t klass);
+/// [classes] of weights that expert parallelism splits: those that count experts; where none does,
+/// the inner widths of experts that are written out one by one. Null: the model has no experts.
+const bool *shardModelExpertClasses(const ShardModel *model, ShardArena *arena);
 
 /// Of two plans the one that sends less is taken, unless it does more than a fifth more flops.
 enum { SHARD_FLOP_SLACK = 5 };

@@ -223,6 +223,7 @@ static MlirLogicalResult writeArguments(ShardPassRun *run, const ShardModel *mod
   const ShardFunctionInfo *info = &model->rules->functions[model->entry];
   int32_t dp = shardMeshFindAxis(mesh, "dp"), sp = shardMeshFindAxis(mesh, "sp");
   int32_t ep = shardMeshFindAxis(mesh, "ep");
+  const bool *expertClasses = ep >= 0 ? shardModelExpertClasses(model, run->arena) : NULL;
   int32_t *atoms[SHARD_MAX_AXES];
   for (int32_t axis = 0; axis < tensor->nSubAxes; ++axis)
     atoms[axis] = shardTensorPlanAtoms(model, tensor, axis, run->arena);
@@ -251,7 +252,7 @@ static MlirLogicalResult writeArguments(ShardPassRun *run, const ShardModel *mod
       if (batch && dp >= 0)
         appendAxis(&sharding->atoms[i], dp);
       // Outside the experts the batch is split over dp and ep together.
-      bool experts = ep >= 0 && !hasExperts && (weight ? shardModelCountsExperts(model, c) : batch);
+      bool experts = ep >= 0 && !hasExperts && (weight ? expertClasses && expertClasses[c] : batch);
       hasExperts |= experts;
       if (experts)
         appendAxis(&sharding->atoms[i], ep);
@@ -299,13 +300,6 @@ static void writeStages(const ShardModel *model, const ShardUnits *units, int64_
   shardOpSetAttribute(module, "spmd.stages", mlirArrayAttrGet(context, (intptr_t)pp, entries));
 }
 
-static bool hasExperts(const ShardModel *model) {
-  bool any = false;
-  for (int32_t c = 0; c < model->rules->nClasses && !any; ++c)
-    any = model->weightBytes[c] && shardModelCountsExperts(model, c);
-  return any;
-}
-
 /// Is the batch one? Such a dimension has no atom: it is the batch where every result begins so.
 static bool batchIsOne(const ShardModel *model) {
   const ShardFunctionInfo *info = &model->rules->functions[model->entry];
@@ -323,7 +317,7 @@ static MlirLogicalResult checkDegrees(ShardPassRun *run, const ShardModel *model
                                       const ShardDegrees *degrees, const ShardUnits *units) {
   int64_t batch = batchSize(model);
   bool annotated = shardModelIsAnnotated(model); // the user says what an axis is for
-  if (degrees->ep > 1 && !annotated && !hasExperts(model))
+  if (degrees->ep > 1 && !annotated && !shardModelExpertClasses(model, run->arena))
     return misfit(run, model,
                   shardArenaFormat(run->arena,
                                    "ep%" PRId64
