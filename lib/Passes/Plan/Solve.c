@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+/// Ops that may be evaluated: about what the search takes, and what it may take once it is widened.
 enum { MAX_SEARCH = 4000000 };
 
 int shardCostCompare(const ShardCost *a, const ShardCost *b) {
@@ -27,6 +28,7 @@ int shardCostCompare(const ShardCost *a, const ShardCost *b) {
 static ShardCost evaluate(ShardSolver *s, ShardFrame *frame, const ShardState *arguments) {
   const ShardFunctionInfo *info = frame->info;
   ShardInstance *instance = frame->instance;
+  frame->work += info->nOps;
   shardStatesFill(instance->states, frame->table->nValues, SHARD_STATE_WHOLE);
   memset(instance->combiners, 0, (size_t)frame->table->nValues);
   for (int32_t i = 0; i < info->nArguments; ++i)
@@ -89,6 +91,10 @@ static void keepChoices(const ShardFrame *frame, KeptChoices *kept) {
   memcpy(kept->options, frame->options, n * sizeof(*kept->options));
 }
 
+static bool isSpent(const ShardFrame *frame) {
+  return frame->widened && frame->work >= frame->limit;
+}
+
 /// Flips one choice at a time while that lowers the cost.
 static void searchChoices(ShardSolver *s, ShardFrame *frame, const ShardState *arguments,
                           ShardCost *best) {
@@ -102,7 +108,7 @@ static void searchChoices(ShardSolver *s, ShardFrame *frame, const ShardState *a
   for (int32_t round = 0; improved && round < 4; ++round) {
     improved = false;
     keepChoices(frame, &kept);
-    for (int32_t o = 0; o < frame->info->nOps; ++o) {
+    for (int32_t o = 0; o < frame->info->nOps && !isSpent(frame); ++o) {
       ShardState saved = forced[o], bestChoice = FREE;
       for (int32_t k = 0; kept.nOptions[o] > 1 && k < kept.nOptions[o]; ++k) {
         ShardState c = kept.options[o][k];
@@ -226,7 +232,7 @@ static bool searchProducts(ShardSolver *s, ShardFrame *frame, const ShardState *
   addSums(s, frame, sums);
   for (int32_t o = 0; o < frame->info->nOps; ++o) {
     const ShardOpRule *rule = &frame->info->ops[o];
-    for (int32_t f = 0; sums[o] && f < rule->nFactors; ++f) {
+    for (int32_t f = 0; sums[o] && !isSpent(frame) && f < rule->nFactors; ++f) {
       int32_t klass = rule->factors[f].klass;
       if (rule->factors[f].kind != SHARD_FACTOR_PARALLEL || (together && tried[klass]) ||
           (s->problem->later && s->problem->later[klass]) || frame->instance->choices[o] == f)
@@ -255,6 +261,7 @@ static void searchFunction(ShardSolver *s, ShardFrame *frame, const ShardState *
   if (nDecisions)
     searchChoices(s, frame, arguments, best);
   frame->widened = true; // from there on, so that it can only get better
+  frame->limit = frame->work + MAX_SEARCH;
   *best = evaluate(s, frame, arguments);
   searchProducts(s, frame, arguments, sums, true, best);
   if (countDecisions(frame) > nDecisions)
@@ -298,6 +305,9 @@ ShardInstance *shardSolveFunction(ShardSolver *s, int32_t function, const ShardS
   }
   if (searches)
     searchFunction(s, &frame, arguments, nDecisions, &best);
+  if (isSpent(&frame))
+    shardEmitRemark(info->func, "%d ops: the search between shardings ends with the best so far",
+                    (int)info->nOps);
   instance->cost = best;
   const ShardOpRule *ret = &info->ops[info->nOps - 1];
   for (int32_t p = 0; p < ret->nOperands; ++p)

@@ -45,6 +45,7 @@ typedef struct ShardFrame {
   ShardState (*options)[MAX_OPTIONS]; // [nOps]
   bool widened;                       // options that no operand suggests count too
   bool *offered;                      // [classes] along which any contraction may be split then
+  int64_t work, limit;                // ops evaluated, and when a widened search ends
 } ShardFrame;
 
 //===----------------------------------------------------------------------===//
