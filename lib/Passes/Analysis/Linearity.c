@@ -428,7 +428,7 @@ MlirAttribute shardCombinerIdentity(ShardCombiner combiner, MlirType element) {
     return shardAttrNumber(element, combiner == SHARD_COMBINER_PRODUCT ? 1
                                     : combiner == SHARD_COMBINER_MAX   ? -INFINITY
                                     : combiner == SHARD_COMBINER_MIN   ? INFINITY
-                                                                       : 0);
+                                                                       : -0.0);
   unsigned width = mlirTypeIsAIndex(element) ? 64 : mlirIntegerTypeGetWidth(element);
   int64_t least = width >= 64 ? INT64_MIN : -((int64_t)1 << (width - 1));
   int64_t value = combiner == SHARD_COMBINER_PRODUCT ? 1

@@ -316,7 +316,7 @@ static MlirValue emitExchange(const StepBuild *s, MlirValue operand) {
   return moved;
 }
 
-// The identity of a combiner, a scalar.
+// The identity of a combiner, a scalar. That of a float sum is -0: -0 + 0 would be 0.
 static MlirValue createIdentity(ShardPlace place, MlirType element, ShardCombiner combiner) {
   bool isFloat = mlirTypeIsAFloat(element);
   unsigned width = isFloat ? 64 : mlirIntegerTypeGetWidth(element);
@@ -337,7 +337,7 @@ static MlirValue createIdentity(ShardPlace place, MlirType element, ShardCombine
   case SHARD_COMBINER_AND:
     return shardBuildNumber(place, element, -1);
   default:
-    return shardBuildNumber(place, element, combiner == SHARD_COMBINER_PRODUCT ? 1 : 0);
+    return shardBuildNumber(place, element, combiner == SHARD_COMBINER_PRODUCT ? 1 : -0.0);
   }
 }
 
