@@ -23,6 +23,9 @@
 // GIVEN: given.mlir:1:1: error: argument 1 has type 'tensor<0x3xf32>', which has no elements; expected extents of at least 1
 // RUN: not shard-opt --auto-shard=tp2 %t/called.mlir 2>&1 | FileCheck %s --check-prefix=CALLED
 // CALLED: error: argument {{[01]}} has type 'tensor<{{.*}}', which has no elements
+// A branch that only makes such a tensor stays where it asserts: it is refused, not left out.
+// RUN: not shard-opt --auto-shard=dp2 %t/asserts.mlir 2>&1 | FileCheck %s --check-prefix=ASSERTS
+// ASSERTS: asserts.mlir:{{[0-9]+}}:{{[0-9]+}}: error: {{.*}} has type 'tensor<4x0xf32>', which has no elements
 
 //--- cache.mlir
 func.func @main(%x: tensor<4x8xf32>, %cache: tensor<4x0x2xf32>, %w: tensor<8x3xf32>) -> tensor<4x3xf32> {
@@ -87,4 +90,17 @@ func.func private @join(%x: tensor<4x0xf32>, %y: tensor<4x3xf32>) -> tensor<4x3x
 func.func @main(%x: tensor<4x0xf32>, %y: tensor<4x3xf32>) -> tensor<4x3xf32> {
   %0 = call @join(%x, %y) : (tensor<4x0xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
   return %0 : tensor<4x3xf32>
+}
+//--- asserts.mlir
+func.func @main(%x: tensor<4x6xf32>, %none: tensor<4x0xf32>, %c: tensor<i1>, %d: tensor<i1>) -> tensor<4x6xf32> {
+  %here = tensor.extract %c[] : tensor<i1>
+  %good = tensor.extract %d[] : tensor<i1>
+  %r = scf.if %here -> tensor<4x0xf32> {
+    cf.assert %good, "not this"
+    scf.yield %none : tensor<4x0xf32>
+  } else {
+    scf.yield %none : tensor<4x0xf32>
+  }
+  %0 = tensor.concat dim(1) %r, %x : (tensor<4x0xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
+  return %0 : tensor<4x6xf32>
 }

@@ -91,6 +91,9 @@ void shardImportSplitResults(const ShardImport *import);
 void shardImportPrune(const ShardImport *import);
 /// The same for the body of one linalg.generic: dead ops, then operands without a reader.
 void shardPruneGenericBody(MlirOperation generic, ShardArena *arena);
+/// Whether an op or one inside of it is a cf.assert, whose failing is seen from outside, or a call,
+/// which may lead to one.
+bool shardImportAssertsOrCalls(MlirOperation op);
 
 /// Rolls.c: a concatenation of slices that tile a value cyclically becomes one op that reads it in
 /// turned order. The slices are left without users.

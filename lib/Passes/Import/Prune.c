@@ -21,7 +21,7 @@ static MlirWalkResult findAssert(MlirOperation op, void *user) {
   return MlirWalkResultInterrupt;
 }
 
-static bool containsAssertOrCall(MlirOperation op) {
+bool shardImportAssertsOrCalls(MlirOperation op) {
   bool found = false;
   mlirOperationWalk(op, findAssert, &found, MlirWalkPreOrder);
   return found;
@@ -38,12 +38,12 @@ static bool isRemovable(const Pruner *pruner, MlirOperation op) {
       return false;
     MlirOperation callee = shardModuleLookup(
         pruner->import->module, mlirFlatSymbolRefAttrGetValue(shardOpGetAttribute(op, "callee")));
-    return !mlirOperationIsNull(callee) && !containsAssertOrCall(callee);
+    return !mlirOperationIsNull(callee) && !shardImportAssertsOrCalls(callee);
   }
   static const char *const pure[] = {"arith", "linalg", "tensor", "math", "tosa", "scf", "shard"};
   for (size_t i = 0; i < sizeof(pure) / sizeof(pure[0]); ++i)
     if (shardNameHasDialect(name, pure[i]))
-      return mlirOperationGetNumRegions(op) == 0 || !containsAssertOrCall(op);
+      return mlirOperationGetNumRegions(op) == 0 || !shardImportAssertsOrCalls(op);
   return false;
 }
 
