@@ -306,6 +306,27 @@ static void findInnerSequence(ShardModel *model) {
   }
 }
 
+/// Heads of a cache stand in it as its positions do, but products with weights make them. Where
+/// other classes are left, such ones are no sequence.
+static void dropFeatures(ShardModel *model) {
+  const ShardRules *rules = model->rules;
+  uint8_t *made = SHARD_ARENA_ARRAY(model->arena, uint8_t, rules->nClasses ? rules->nClasses : 1);
+  for (int32_t f = 0; f < rules->nFunctions; ++f)
+    for (int32_t o = 0; o < rules->functions[f].nOps; ++o) {
+      const ShardOpRule *rule = &rules->functions[f].ops[o];
+      for (int32_t p = 0; rule->contraction && p < rule->nOperands; ++p) {
+        const ShardValueInfo *value = &rules->values[rule->operands[p].value];
+        for (int32_t a = 0; a < value->nAtoms && model->weight[rule->operands[p].value]; ++a)
+          made[value->atoms[a].klass] = 1;
+      }
+    }
+  bool others = false;
+  for (int32_t c = 0; c < rules->nClasses; ++c)
+    others |= model->sequence[c] && !made[c];
+  for (int32_t c = 0; c < rules->nClasses && others; ++c)
+    model->sequence[c] &= !made[c];
+}
+
 static void findSequence(ShardModel *model) {
   const ShardRules *rules = model->rules;
   for (int32_t c = 0; c < rules->nClasses; ++c)
@@ -328,6 +349,7 @@ static void findSequence(ShardModel *model) {
   markScores(model, candidate);
   for (int32_t c = 0; c < rules->nClasses; ++c)
     model->sequence[c] = candidate[c] && c != model->batchClass && inAnInput(model, c);
+  dropFeatures(model);
 }
 
 static void countWeightBytes(ShardModel *model) {
