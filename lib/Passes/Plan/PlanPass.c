@@ -352,17 +352,29 @@ static MlirLogicalResult checkDegrees(ShardPassRun *run, const ShardModel *model
   return mlirLogicalResultSuccess();
 }
 
-/// Parts of the tensor axis that a grid in the model names make up the degree.
-static MlirLogicalResult checkParts(const ShardModel *model, const ShardDegrees *degrees) {
-  int64_t product = 1;
-  for (int32_t i = 0; i < model->nParts; ++i)
-    product *= model->parts[i];
-  if (model->nParts == 0 || degrees->tp == 1 || product == degrees->tp)
+/// Parts of the tensor axis that a grid in the model names are numbered in order, and make up the
+/// degree.
+static MlirLogicalResult checkParts(ShardPassRun *run, const ShardModel *model,
+                                    const ShardDegrees *degrees) {
+  ShardMesh mesh;
+  if (model->nParts == 0 || !shardMeshRead(model->module, run->arena, &mesh))
     return mlirLogicalResultSuccess();
-  return shardEmitError(shardModuleLookup(model->module, mlirStringRefCreateFromCString("mesh")),
-                        "grid '@mesh' cuts tp in parts of %" PRId64
-                        " ranks together, not tp%" PRId64,
-                        product, degrees->tp);
+  MlirOperation grid = shardModuleLookup(model->module, mlirStringRefCreateFromCString("mesh"));
+  int64_t product = 1;
+  for (int32_t axis = 0, part = 0; axis < mesh.nAxes; ++axis) {
+    if (strncmp(mesh.names[axis], "tp.", 3) != 0)
+      continue;
+    const char *expected = shardArenaFormat(run->arena, "tp.%d", (int)part);
+    if (strcmp(mesh.names[axis], expected) != 0)
+      return shardEmitError(grid, "grid '@mesh' has axis '%s'; expected '%s', parts in order",
+                            mesh.names[axis], expected);
+    product *= model->parts[part++];
+  }
+  if (degrees->tp == 1 || product == degrees->tp)
+    return mlirLogicalResultSuccess();
+  return shardEmitError(
+      grid, "grid '@mesh' cuts tp in parts of %" PRId64 " ranks together, not tp%" PRId64, product,
+      degrees->tp);
 }
 
 /// The plan of a module whose atoms are as they are to be, its tensor axis cut at `boundary` too
@@ -372,7 +384,7 @@ static MlirLogicalResult planModule(ShardPassRun *run, const ShardModel *model,
   const PlanOptions *options = run->options;
   const char *message;
   ShardUnits *units = shardModelFindUnits(model, run->arena);
-  if (mlirLogicalResultIsFailure(checkParts(model, degrees)) ||
+  if (mlirLogicalResultIsFailure(checkParts(run, model, degrees)) ||
       mlirLogicalResultIsFailure(checkDegrees(run, model, degrees, units)))
     return mlirLogicalResultFailure();
   ShardTensorPlan *tensor = shardPlanTensor(model, degrees->tp, run->arena, &message);
