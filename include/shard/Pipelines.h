@@ -116,6 +116,14 @@ SHARD_EXPORTED MlirLogicalResult shardModuleWriteAnnotations(MlirOperation modul
 /// error that gives the stages there are. The module is changed in place.
 SHARD_EXPORTED MlirLogicalResult shardModuleKeepStage(MlirOperation module, int64_t stage);
 
+/// Builds the program that shows by its results whether the rules of `module` hold: one public
+/// function, named `function`, for every op that has a rule and a body in `module`, which comes
+/// from after shard-import. It returns each such op's results, and for each clause of its rule
+/// results that must be equal to them: those have the attributes `spmd.clause` ("sum column"),
+/// `spmd.op`, `spmd.op_result` and `spmd.whole` (the number of the equal result). To be destroyed
+/// by the caller; a null module when there is no such op. To be compiled with the same rules.
+SHARD_EXPORTED MlirModule shardModuleCreateRuleChecks(MlirOperation module, const char *function);
+
 #ifdef __cplusplus
 }
 #endif

@@ -70,7 +70,7 @@ typedef struct ShardReshardStep {
   int32_t nAxes;                 // in the mesh's order; for an exchange, those it runs over
   uint8_t axes[SHARD_RESHARD_MAX_AXES];
   int32_t from, to;    // pieces; -1 where none
-  int32_t nMessages;   // calls; of an exchange, the most boxes that one rank receives
+  int32_t nMessages;   // calls; of an exchange, from how many ranks one receives at most
   int64_t sentBytes;   // of all ranks together; ring counting as in shard/Runtime.h
   int64_t bufferBytes; // what a rank needs beside the operand while the step runs: its result
                        // and what is packed for the wire
@@ -121,7 +121,8 @@ SHARD_EXPORTED ShardRtStatus shardReshardPlanCreate(
     const char **outMessage);
 SHARD_EXPORTED void shardReshardPlanDestroy(ShardReshardPlan *plan); // NULL is fine
 
-/// One box on its way in an exchange. Storage is seen with one dimension a piece of the plan.
+/// One box on its way in an exchange. Storage is seen with one dimension a piece of the plan, and a
+/// piece that has an order (see ShardReshardExchange) in that order.
 typedef struct ShardReshardMove {
   int64_t sender, receiver;             // positions in the group; equal: a copy inside the rank
   int32_t round;                        // of a sender and a receiver, at most one move a round
@@ -129,15 +130,21 @@ typedef struct ShardReshardMove {
   const int64_t *fromOffset, *toOffset; // [nPieces] in the sender's and in the receiver's storage
 } ShardReshardMove;
 
-/// The moves of an exchange. They are the same in every group of ranks that differ along the step's
-/// axes only; a position in the group is row-major over them. Moves of a round have one shape.
+/// The moves of an exchange: one box for each sender and receiver that share elements. They are the
+/// same in every group of ranks that differ along the step's axes only; a position in the group is
+/// row-major over them. Moves of a round have one shape.
 typedef struct ShardReshardExchange {
   int64_t nRanks; // in a group
   int32_t nPieces, nRounds;
   int64_t nMoves;
   const ShardReshardMove *moves;             // by round, then receiver
   const int64_t *operandShape, *resultShape; // [nPieces] storage before and after
-  void *memory;                              // private
+  /// [nPieces] Null, or, where two ranks share steps of a mixed piece that do not lie together, for
+  /// each position along the axes that cut the piece (before or after, row-major in their order)
+  /// the step of storage at each packed place: [positions][operandShape or resultShape]. Places
+  /// that no move reads or writes have the steps that are left. An order before has one after.
+  const int64_t *const *fromOrder, *const *toOrder;
+  void *memory; // private
 } ShardReshardExchange;
 
 /// Puts moves in rounds, as few as their shapes allow, and sorts them. Reads sender, receiver,

@@ -1,6 +1,8 @@
 //===- Exchange.c - The boxes of an exchange and their rounds -----*- C -*-===//
-// What a rank wants of a piece meets what each position along the source's axes holds in intervals;
-// a box is one interval of every piece. Rounds are an edge colouring of the bipartite graph of
+// What a rank wants of a piece meets what each position along the source's axes holds in runs of
+// steps. Where two positions share several runs of a piece (a mixed one), both ends see the piece
+// in packed order, in which what they share is one run: a box is one run of every piece, and a
+// sender and a receiver have one box. Rounds are an edge colouring of the bipartite graph of
 // senders and receivers, for each shape of box (Koenig 1916: as many rounds as the most boxes of
 // one end).
 //===----------------------------------------------------------------------===//
@@ -9,6 +11,17 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+// Steps of a piece that a position of the source holds and one of the target wants, side by side
+// in both storages.
+typedef struct Run {
+  int64_t length, fromOffset, toOffset;
+} Run;
+
+typedef struct Runs {
+  Run *items;
+  size_t count, capacity;
+} Runs;
 
 // Part of one piece that a rank wants and one position holds.
 typedef struct Part {
@@ -21,42 +34,137 @@ typedef struct Parts {
   size_t count, capacity;
 } Parts;
 
+// Packed order of a piece, by position of the source (rows) and of the target (columns). Null
+// where the order is that of the storage.
+typedef struct Packing {
+  int64_t *fromOffset, *toOffset; // [rows * columns] where what the two share begins
+  int64_t *fromOrder;             // [rows][chunk of the source] the step at each packed place
+  int64_t *toOrder;               // [columns][chunk of the target]
+} Packing;
+
 typedef struct Builder {
   const Problem *problem;
   ShardArena *arena;
   const Cut *from, *to;
   Group group;
+  Packing packings[MAX_PIECES];
+  Runs runs;
   Parts parts[MAX_PIECES]; // of the receiver at hand
   ShardReshardMove *moves;
   size_t nMoves, capacity;
 } Builder;
 
+// What position `s` of the source and `q` of the target share of piece `p`, in builder->runs.
+static void listRuns(Builder *builder, int32_t p, int64_t s, int64_t q) {
+  Runs *runs = &builder->runs;
+  runs->count = 0;
+  Interval one[2];
+  const Interval *want, *held;
+  int32_t n = shardReshardHeld(builder->problem, p, &builder->to[p], q, &one[0], &want);
+  int32_t m = n ? shardReshardHeld(builder->problem, p, &builder->from[p], s, &one[1], &held) : 0;
+  for (int32_t a = 0, b = 0; a < m && b < n;) {
+    int64_t begin = held[a].begin > want[b].begin ? held[a].begin : want[b].begin;
+    int64_t end = held[a].end < want[b].end ? held[a].end : want[b].end;
+    Run run = {end - begin, held[a].local + begin - held[a].begin,
+               want[b].local + begin - want[b].begin};
+    Run *last = runs->count ? &runs->items[runs->count - 1] : NULL;
+    if (begin < end && last && last->fromOffset + last->length == run.fromOffset &&
+        last->toOffset + last->length == run.toOffset) {
+      last->length += run.length;
+    } else if (begin < end) {
+      runs->items = shardArenaGrow(builder->arena, runs->items, runs->count, &runs->capacity,
+                                   runs->count + 1, sizeof(Run));
+      runs->items[runs->count++] = run;
+    }
+    if (held[a].end < want[b].end)
+      ++a;
+    else
+      ++b;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Packed order
+//===----------------------------------------------------------------------===//
+
+static bool sharesSeveralRuns(Builder *builder, int32_t p, int64_t rows, int64_t columns) {
+  for (int64_t s = 0; builder->problem->mixed[p] && s < rows; ++s)
+    for (int64_t q = 0; q < columns; ++q) {
+      listRuns(builder, p, s, q);
+      if (builder->runs.count > 1)
+        return true;
+    }
+  return false;
+}
+
+// Steps of storage that no box has follow those that boxes have.
+static void completeOrder(ShardArena *arena, int64_t chunk, int64_t filled, int64_t *order) {
+  bool *used = SHARD_ARENA_ARRAY(arena, bool, chunk);
+  for (int64_t k = 0; k < filled; ++k)
+    used[order[k]] = true;
+  for (int64_t step = 0; step < chunk; ++step)
+    if (!used[step])
+      order[filled++] = step;
+}
+
+static void packPiece(Builder *builder, int32_t p) {
+  const Cut *from = &builder->from[p], *to = &builder->to[p];
+  ShardArena *arena = builder->arena;
+  int64_t rows = axesProduct(builder->problem->mesh, from->nAxes, from->axes);
+  int64_t columns = axesProduct(builder->problem->mesh, to->nAxes, to->axes);
+  if (!sharesSeveralRuns(builder, p, rows, columns))
+    return;
+  Packing packing = {.fromOffset = SHARD_ARENA_ARRAY(arena, int64_t, rows *columns),
+                     .toOffset = SHARD_ARENA_ARRAY(arena, int64_t, rows *columns),
+                     .fromOrder = SHARD_ARENA_ARRAY(arena, int64_t, rows * from->chunk),
+                     .toOrder = SHARD_ARENA_ARRAY(arena, int64_t, columns * to->chunk)};
+  int64_t *filled = SHARD_ARENA_ARRAY(arena, int64_t, columns);
+  for (int64_t s = 0; s < rows; ++s) {
+    int64_t at = 0;
+    for (int64_t q = 0; q < columns; ++q) {
+      packing.fromOffset[s * columns + q] = at;
+      packing.toOffset[s * columns + q] = filled[q];
+      listRuns(builder, p, s, q);
+      for (size_t i = 0; i < builder->runs.count; ++i)
+        for (int64_t k = 0; k < builder->runs.items[i].length; ++k) {
+          packing.fromOrder[s * from->chunk + at++] = builder->runs.items[i].fromOffset + k;
+          packing.toOrder[q * to->chunk + filled[q]++] = builder->runs.items[i].toOffset + k;
+        }
+    }
+    completeOrder(arena, from->chunk, at, &packing.fromOrder[s * from->chunk]);
+  }
+  for (int64_t q = 0; q < columns; ++q)
+    completeOrder(arena, to->chunk, filled[q], &packing.toOrder[q * to->chunk]);
+  builder->packings[p] = packing;
+}
+
+//===----------------------------------------------------------------------===//
+// Boxes
+//===----------------------------------------------------------------------===//
+
 static void listParts(Builder *builder, int32_t p, const int64_t *coordinates) {
   const Problem *problem = builder->problem;
   const Cut *from = &builder->from[p], *to = &builder->to[p];
+  const Packing *packing = &builder->packings[p];
   Parts *parts = &builder->parts[p];
   parts->count = 0;
-  Interval one[2];
-  const Interval *want, *held;
-  int32_t n = shardReshardHeld(
-      problem, p, to, positionOf(problem->mesh, to->nAxes, to->axes, coordinates), &one[0], &want);
-  int64_t positions = axesProduct(problem->mesh, from->nAxes, from->axes);
-  for (int64_t i = 0; n && i < positions; ++i) {
-    int32_t m = shardReshardHeld(problem, p, from, i, &one[1], &held);
-    for (int32_t a = 0, b = 0; a < m && b < n;) {
-      int64_t begin = held[a].begin > want[b].begin ? held[a].begin : want[b].begin;
-      int64_t end = held[a].end < want[b].end ? held[a].end : want[b].end;
-      if (begin < end) {
-        parts->items = shardArenaGrow(builder->arena, parts->items, parts->count, &parts->capacity,
-                                      parts->count + 1, sizeof(Part));
-        parts->items[parts->count++] = (Part){i, end - begin, held[a].local + begin - held[a].begin,
-                                              want[b].local + begin - want[b].begin};
-      }
-      if (held[a].end < want[b].end)
-        ++a;
-      else
-        ++b;
+  int64_t q = positionOf(problem->mesh, to->nAxes, to->axes, coordinates);
+  int64_t rows = axesProduct(problem->mesh, from->nAxes, from->axes);
+  int64_t columns = axesProduct(problem->mesh, to->nAxes, to->axes);
+  for (int64_t s = 0; s < rows; ++s) {
+    listRuns(builder, p, s, q);
+    if (!builder->runs.count)
+      continue;
+    Part part = {s, 0, builder->runs.items[0].fromOffset, builder->runs.items[0].toOffset};
+    for (size_t i = 0; i < builder->runs.count; ++i)
+      part.length += builder->runs.items[i].length;
+    if (packing->fromOrder) {
+      part.fromOffset = packing->fromOffset[s * columns + q];
+      part.toOffset = packing->toOffset[s * columns + q];
     }
+    parts->items = shardArenaGrow(builder->arena, parts->items, parts->count, &parts->capacity,
+                                  parts->count + 1, sizeof(Part));
+    parts->items[parts->count++] = part;
   }
 }
 
@@ -241,6 +349,8 @@ ShardReshardExchange *shardReshardExchangeCreate(const ShardReshardPlan *plan, i
                      .from = &memory->cuts[step * nPieces],
                      .to = &memory->cuts[(step + 1) * nPieces]};
   builder.group = shardReshardGroup(builder.problem, builder.from, builder.to);
+  for (int32_t p = 0; p < nPieces; ++p)
+    packPiece(&builder, p);
   for (int64_t r = 0; r < builder.group.nRanks; ++r) {
     int64_t coordinates[MAX_AXES];
     const Part *chosen[MAX_PIECES];
@@ -252,9 +362,12 @@ ShardReshardExchange *shardReshardExchangeCreate(const ShardReshardPlan *plan, i
   shardReshardSchedule(builder.group.nRanks, nPieces, (int64_t)builder.nMoves, builder.moves,
                        &exchange->nRounds);
   int64_t *shapes = SHARD_ARENA_ARRAY(arena, int64_t, 2 * nPieces);
+  const int64_t **orders = SHARD_ARENA_ARRAY(arena, const int64_t *, 2 * nPieces);
   for (int32_t p = 0; p < nPieces; ++p) {
     shapes[p] = builder.from[p].chunk;
     shapes[nPieces + p] = builder.to[p].chunk;
+    orders[p] = builder.packings[p].fromOrder;
+    orders[nPieces + p] = builder.packings[p].toOrder;
   }
   exchange->nRanks = builder.group.nRanks;
   exchange->nPieces = nPieces;
@@ -262,6 +375,8 @@ ShardReshardExchange *shardReshardExchangeCreate(const ShardReshardPlan *plan, i
   exchange->moves = builder.moves;
   exchange->operandShape = shapes;
   exchange->resultShape = shapes + nPieces;
+  exchange->fromOrder = orders;
+  exchange->toOrder = orders + nPieces;
   exchange->memory = arena;
   return exchange;
 }

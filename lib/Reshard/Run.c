@@ -42,29 +42,43 @@ static void give(Runner *runner, void *buffer) {
 // Boxes
 //===----------------------------------------------------------------------===//
 
+// Where a box lies in a dense buffer. Null offsets: at its beginning; null orders: as stored.
+typedef struct Room {
+  const int64_t *shape, *offset;
+  const int64_t *const *order; // [pieces] null, or the step of storage at each packed place
+} Room;
+
+static int64_t stepOf(const Room *room, int64_t i) {
+  int64_t place = (room->offset ? room->offset[0] : 0) + i;
+  return room->order && room->order[0] ? room->order[0][place] : place;
+}
+
+static Room insideOf(const Room *room) {
+  return (Room){room->shape + 1, room->offset ? room->offset + 1 : NULL,
+                room->order ? room->order + 1 : NULL};
+}
+
 // Copies a box between dense buffers of `n` dimensions.
-static void copyBox(int32_t n, int64_t elementBytes, const int64_t *box, const char *from,
-                    const int64_t *fromShape, const int64_t *fromOffset, char *to,
-                    const int64_t *toShape, const int64_t *toOffset) {
+static void copyBox(int32_t n, int64_t elementBytes, const int64_t *box, const char *from, Room in,
+                    char *to, Room out) {
   if (n == 0) {
     memcpy(to, from, (size_t)elementBytes);
     return;
   }
   int64_t fromStride = elementBytes, toStride = elementBytes;
   for (int32_t k = 1; k < n; ++k) {
-    fromStride *= fromShape[k];
-    toStride *= toShape[k];
+    fromStride *= in.shape[k];
+    toStride *= out.shape[k];
   }
-  from += (fromOffset ? fromOffset[0] : 0) * fromStride;
-  to += (toOffset ? toOffset[0] : 0) * toStride;
-  if (n == 1) {
-    memcpy(to, from, (size_t)(box[0] * elementBytes));
+  bool ordered = (in.order && in.order[0]) || (out.order && out.order[0]);
+  if (n == 1 && !ordered) {
+    memcpy(to + stepOf(&out, 0) * toStride, from + stepOf(&in, 0) * fromStride,
+           (size_t)(box[0] * elementBytes));
     return;
   }
   for (int64_t i = 0; i < box[0]; ++i)
-    copyBox(n - 1, elementBytes, box + 1, from + i * fromStride, fromShape + 1,
-            fromOffset ? fromOffset + 1 : NULL, to + i * toStride, toShape + 1,
-            toOffset ? toOffset + 1 : NULL);
+    copyBox(n - 1, elementBytes, box + 1, from + stepOf(&in, i) * fromStride, insideOf(&in),
+            to + stepOf(&out, i) * toStride, insideOf(&out));
 }
 
 static int64_t productOf(int32_t n, const int64_t *sizes) {
@@ -89,7 +103,8 @@ static void copySteps(const Runner *runner, int32_t p, const char *from, const i
   fromOffset[p] = begin;
   toOffset[p] = at;
   if (box[p] > 0)
-    copyBox(n, runner->elementBytes, box, from, fromShape, fromOffset, to, toShape, toOffset);
+    copyBox(n, runner->elementBytes, box, from, (Room){fromShape, fromOffset, NULL}, to,
+            (Room){toShape, toOffset, NULL});
 }
 
 //===----------------------------------------------------------------------===//
@@ -151,6 +166,7 @@ typedef struct StepRun {
   uint32_t mask;
   const char *send;
   char *recv;
+  const int64_t *const *fromOrder, *const *toOrder; // of an exchange, for this rank
 } StepRun;
 
 static void runSlice(Runner *runner, const StepRun *run) {
@@ -179,7 +195,8 @@ static void runEnter(Runner *runner, const StepRun *run) {
   for (int32_t a = 0; a < runner->plan->mesh.nAxes; ++a)
     if (!repeats && (once >> a & 1) && runner->coordinates[a])
       return;
-  copyBox(n, runner->elementBytes, box, run->send, run->in, NULL, run->recv, run->out, offset);
+  copyBox(n, runner->elementBytes, box, run->send, (Room){run->in, NULL, NULL}, run->recv,
+          (Room){run->out, offset, NULL});
 }
 
 static ShardRtStatus runAllReduce(Runner *runner, const StepRun *run) {
@@ -267,9 +284,10 @@ static int32_t rankAt(const Runner *runner, const ShardReshardStep *step, int64_
 static ShardRtStatus runMove(Runner *runner, const StepRun *run, const ShardReshardMove *move) {
   int32_t n = runner->plan->nPieces;
   bool sends = move->sender == run->position, receives = move->receiver == run->position;
+  Room in = {run->in, move->fromOffset, run->fromOrder};
+  Room out = {run->out, move->toOffset, run->toOrder}, wire = {move->shape, NULL, NULL};
   if (sends && receives) {
-    copyBox(n, runner->elementBytes, move->shape, run->send, run->in, move->fromOffset, run->recv,
-            run->out, move->toOffset);
+    copyBox(n, runner->elementBytes, move->shape, run->send, in, run->recv, out);
     return SHARD_RT_OK;
   }
   if (!sends && !receives)
@@ -279,16 +297,14 @@ static ShardRtStatus runMove(Runner *runner, const StepRun *run, const ShardResh
   if (!packed)
     return SHARD_RT_OUT_OF_MEMORY;
   if (sends)
-    copyBox(n, runner->elementBytes, move->shape, run->send, run->in, move->fromOffset, packed,
-            move->shape, NULL);
+    copyBox(n, runner->elementBytes, move->shape, run->send, in, packed, wire);
   int32_t peer = rankAt(runner, run->step, sends ? move->receiver : move->sender);
   ShardRtStatus status = sends ? shardRtSend(runner->comm, runner->site, runner->site, peer, packed,
                                              (size_t)count, runner->element)
                                : shardRtReceive(runner->comm, runner->site, runner->site, peer,
                                                 packed, (size_t)count, runner->element);
   if (receives && status == SHARD_RT_OK)
-    copyBox(n, runner->elementBytes, move->shape, packed, move->shape, NULL, run->recv, run->out,
-            move->toOffset);
+    copyBox(n, runner->elementBytes, move->shape, packed, wire, run->recv, out);
   give(runner, packed);
   return status;
 }
@@ -296,6 +312,22 @@ static ShardRtStatus runMove(Runner *runner, const StepRun *run, const ShardResh
 // In each round sends come first; a send never waits, so that no ring of receives can form.
 static ShardRtStatus runExchange(Runner *runner, const StepRun *run, int32_t step) {
   ShardReshardExchange *exchange = shardReshardExchangeCreate(runner->plan, step);
+  // Rows of this rank.
+  const int64_t *fromOrder[MAX_PIECES] = {NULL}, *toOrder[MAX_PIECES] = {NULL};
+  for (int32_t p = 0; p < exchange->nPieces; ++p) {
+    if (!exchange->fromOrder[p])
+      continue;
+    fromOrder[p] =
+        exchange->fromOrder[p] + run->in[p] * positionOf(&runner->plan->mesh, run->before[p].nAxes,
+                                                         run->before[p].axes, runner->coordinates);
+    toOrder[p] =
+        exchange->toOrder[p] + run->out[p] * positionOf(&runner->plan->mesh, run->after[p].nAxes,
+                                                        run->after[p].axes, runner->coordinates);
+  }
+  StepRun packed = *run;
+  packed.fromOrder = fromOrder;
+  packed.toOrder = toOrder;
+  run = &packed;
   ShardRtStatus status = SHARD_RT_OK;
   for (int64_t i = 0, end; i < exchange->nMoves && status == SHARD_RT_OK; i = end) {
     for (end = i; end < exchange->nMoves && exchange->moves[end].round == exchange->moves[i].round;)

@@ -31,13 +31,8 @@ const char *shardRtElementName(ShardRtElement element) {
 
 const char *shardRtKindGetName(ShardRtKind kind) {
   static const char *const names[SHARD_RT_N_KINDS] = {
-      [SHARD_RT_ALL_REDUCE] = "all-reduce",
-      [SHARD_RT_ALL_GATHER] = "all-gather",
-      [SHARD_RT_REDUCE_SCATTER] = "reduce-scatter",
-      [SHARD_RT_ALL_TO_ALL] = "all-to-all",
-      [SHARD_RT_PERMUTE] = "permute",
-      [SHARD_RT_BROADCAST] = "broadcast",
-      [SHARD_RT_SEND] = "send",
+#define SHARD_COLLECTIVE(Kind, Name, Op) [Kind] = Name,
+#include "../Collectives.def"
       [SHARD_RT_BARRIER] = "barrier",
   };
   return (unsigned)kind < SHARD_RT_N_KINDS ? names[kind] : "?";

@@ -105,7 +105,7 @@ void shardRtCallAllReduce(ShardRtContext *context, int32_t site, int32_t groupMa
   finishCall(context,
              shardRtAllReduce(context->comm, (uint32_t)groupMask, site, send, recv, toCount(count),
                               (ShardRtElement)element, (ShardRtReduction)reduction),
-             "all-reduce", site, 1, count);
+             shardRtKindGetName(SHARD_RT_ALL_REDUCE), site, 1, count);
 }
 
 void shardRtCallAllGather(ShardRtContext *context, int32_t site, int32_t groupMask,
@@ -114,7 +114,7 @@ void shardRtCallAllGather(ShardRtContext *context, int32_t site, int32_t groupMa
   finishCall(context,
              shardRtAllGather(context->comm, (uint32_t)groupMask, site, send, recv, toCount(outer),
                               toCount(chunk), (ShardRtElement)element),
-             "all-gather", site, outer, chunk);
+             shardRtKindGetName(SHARD_RT_ALL_GATHER), site, outer, chunk);
 }
 
 void shardRtCallReduceScatter(ShardRtContext *context, int32_t site, int32_t groupMask,
@@ -124,7 +124,7 @@ void shardRtCallReduceScatter(ShardRtContext *context, int32_t site, int32_t gro
              shardRtReduceScatter(context->comm, (uint32_t)groupMask, site, send, recv,
                                   toCount(outer), toCount(chunk), (ShardRtElement)element,
                                   (ShardRtReduction)reduction),
-             "reduce-scatter", site, outer, chunk);
+             shardRtKindGetName(SHARD_RT_REDUCE_SCATTER), site, outer, chunk);
 }
 
 void shardRtCallAllToAll(ShardRtContext *context, int32_t site, int32_t groupMask, const void *send,
@@ -132,7 +132,7 @@ void shardRtCallAllToAll(ShardRtContext *context, int32_t site, int32_t groupMas
   finishCall(context,
              shardRtAllToAll(context->comm, (uint32_t)groupMask, site, send, recv, toCount(chunk),
                              (ShardRtElement)element),
-             "all-to-all", site, 1, chunk);
+             shardRtKindGetName(SHARD_RT_ALL_TO_ALL), site, 1, chunk);
 }
 
 void shardRtCallBroadcast(ShardRtContext *context, int32_t site, int32_t groupMask, int64_t root,
@@ -140,7 +140,7 @@ void shardRtCallBroadcast(ShardRtContext *context, int32_t site, int32_t groupMa
   finishCall(context,
              shardRtBroadcast(context->comm, (uint32_t)groupMask, site, toRank(root), send, recv,
                               toCount(count), (ShardRtElement)element),
-             "broadcast", site, 1, count);
+             shardRtKindGetName(SHARD_RT_BROADCAST), site, 1, count);
 }
 
 void shardRtCallShift(ShardRtContext *context, int32_t site, int32_t groupMask, int64_t offset,
@@ -148,7 +148,7 @@ void shardRtCallShift(ShardRtContext *context, int32_t site, int32_t groupMask, 
   finishCall(context,
              shardRtShift(context->comm, (uint32_t)groupMask, site, offset, send, recv,
                           toCount(count), (ShardRtElement)element),
-             "permute", site, 1, count);
+             shardRtKindGetName(SHARD_RT_PERMUTE), site, 1, count);
 }
 
 void shardRtCallSend(ShardRtContext *context, int32_t site, int32_t channel, int64_t peerRank,
@@ -156,7 +156,7 @@ void shardRtCallSend(ShardRtContext *context, int32_t site, int32_t channel, int
   finishCall(context,
              shardRtSend(context->comm, site, channel, toRank(peerRank), send, toCount(count),
                          (ShardRtElement)element),
-             "send", site, 1, count);
+             shardRtKindGetName(SHARD_RT_SEND), site, 1, count);
 }
 
 void shardRtCallReceive(ShardRtContext *context, int32_t site, int32_t channel, int64_t peerRank,

@@ -384,7 +384,7 @@ static void expectFailure(ShardPipelineOptions options, const char *error) {
 static void testMistakes(void) {
   ShardPipelineOptions options = optionsFor(NULL);
   expectFailure(options, "no degrees are given");
-  expectFailure(optionsFor("auto"), "those that divide this model");
+  expectFailure(optionsFor("auto"), "those without padding");
   expectFailure(optionsFor("tp0"), "degree 'tp0' is out of range");
   expectFailure(optionsFor("pp9"), "pp9 does not fit");
   options = optionsFor("tp2");

@@ -5,6 +5,9 @@
 // RUN:   shard-opt %s --auto-shard=$degrees --emit=object --quiet -o %t/p.o && \
 // RUN:   %cc -std=c11 %sanitize-flags -I%shard-source/include %S/Inputs/run-object.c %t/p.o -L%shard-lib -lShardRuntime -lm -lpthread -Wl,-rpath,%shard-lib -o %t/run && \
 // RUN:   %t/run && %t/run isolated || exit 1; done | FileCheck %s
+// shard-run takes the shared object only, and says so.
+// RUN: not shard-run %t/p.o 2>&1 | FileCheck %s --check-prefix=OBJECT
+// OBJECT: shard-run: error: '{{.*}}p.o': an object is not loaded; expected what --emit=shared writes{{$}}
 // CHECK:      2 ranks: status 0
 // CHECK-NEXT: 2 ranks: status 0
 // CHECK-NEXT: 4 ranks: status 0

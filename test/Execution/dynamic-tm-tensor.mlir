@@ -33,3 +33,40 @@ func.func @running(%x: tensor<2x?xf32> {spmd.role = "input", spmd.dims = ["batch
   }) : (tensor<2x?xf32>, tensor<2x?xf32>, tensor<2xf32>) -> (tensor<2x?xf32>, tensor<2xf32>)
   return %s#0 : tensor<2x?xf32>
 }
+
+// Attention over an open sequence, without a mask and with a causal one that is added to scores, and over a cache of
+// another open length, with a mask of bits. A key in padding counts for nothing.
+// RUN: for layout in dp2 sp2 dp2,sp2; do shard-run %s --function=attention --auto-shard=$layout --dim=0:2=..7 --sizes=0:2=7,4,1,6 --check --quiet || exit 1; done
+// RUN: for layout in dp2 sp2; do shard-run %s --function=cached --auto-shard=$layout --dim=0:0=..4 --dim=0:2=..5 --dim=1:2=..7 --sizes=0:0=4,3,1,2 --sizes=0:2=5,2,1,3 --sizes=1:2=7,4,1,6 --check --quiet || exit 1; done
+#scores = affine_map<(b, h, i, j) -> (b, h, i, j)>
+func.func @attention(%q: tensor<2x3x?x4xf32> {spmd.role = "input", spmd.dims = ["batch", "", "sequence", ""]}, %k: tensor<2x3x?x4xf32> {spmd.role = "input", spmd.dims = ["batch", "", "sequence", ""]}, %v: tensor<2x3x?x4xf32> {spmd.role = "input", spmd.dims = ["batch", "", "sequence", ""]}) -> tensor<2x3x?x4xf32> {
+  %c2 = arith.constant 2 : index
+  %zero = arith.constant 0.0 : f32
+  %low = arith.constant 0xFF800000 : f32
+  %s = tensor.dim %q, %c2 : tensor<2x3x?x4xf32>
+  %e = tensor.empty(%s) : tensor<2x3x?x4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<2x3x?x4xf32>) -> tensor<2x3x?x4xf32>
+  %em = tensor.empty(%s, %s) : tensor<2x3x?x?xf32>
+  %mask = linalg.generic {indexing_maps = [#scores], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%em : tensor<2x3x?x?xf32>) {
+  ^bb0(%o: f32):
+    %i = linalg.index 2 : index
+    %j = linalg.index 3 : index
+    %past = arith.cmpi ule, %j, %i : index
+    %0 = arith.select %past, %zero, %low : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x3x?x?xf32>
+  %a = "tm_tensor.attention"(%q, %k, %v, %f) <{operandSegmentSizes = array<i32: 3, 1>}> : (tensor<2x3x?x4xf32>, tensor<2x3x?x4xf32>, tensor<2x3x?x4xf32>, tensor<2x3x?x4xf32>) -> tensor<2x3x?x4xf32>
+  %b = "tm_tensor.attention"(%a, %k, %v, %mask, %f) <{operandSegmentSizes = array<i32: 4, 1>}> : (tensor<2x3x?x4xf32>, tensor<2x3x?x4xf32>, tensor<2x3x?x4xf32>, tensor<2x3x?x?xf32>, tensor<2x3x?x4xf32>) -> tensor<2x3x?x4xf32>
+  return %b : tensor<2x3x?x4xf32>
+}
+func.func @cached(%q: tensor<?x3x?x4xf32> {spmd.role = "input", spmd.dims = ["batch", "", "sequence", ""]}, %k: tensor<?x3x?x4xf32> {spmd.role = "input", spmd.dims = ["batch", "", "", ""]}, %v: tensor<?x3x?x5xf32> {spmd.role = "input", spmd.dims = ["batch", "", "", ""]}, %mask: tensor<?x3x?x?xi1> {spmd.role = "input", spmd.dims = ["batch", "", "sequence", ""]}) -> tensor<?x3x?x5xf32> {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %zero = arith.constant 0.0 : f32
+  %n = tensor.dim %q, %c0 : tensor<?x3x?x4xf32>
+  %s = tensor.dim %q, %c2 : tensor<?x3x?x4xf32>
+  %e = tensor.empty(%n, %s) : tensor<?x3x?x5xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<?x3x?x5xf32>) -> tensor<?x3x?x5xf32>
+  %a = "tm_tensor.attention"(%q, %k, %v, %mask, %f) <{operandSegmentSizes = array<i32: 4, 1>}> : (tensor<?x3x?x4xf32>, tensor<?x3x?x4xf32>, tensor<?x3x?x5xf32>, tensor<?x3x?x?xi1>, tensor<?x3x?x5xf32>) -> tensor<?x3x?x5xf32>
+  return %a : tensor<?x3x?x5xf32>
+}

@@ -19,7 +19,7 @@
 // JSON-NEXT:     "times": 5000
 // JSON-NEXT:   }
 // JSON-NEXT: ]
-// TEXT: stage 0: 1 units, 10.2 Mflop
+// TEXT: stage 0: 1 unit, 10.2 Mflop
 // TEXT: collectives: 1250 KiB
 // TEXT-NEXT: reduce-scatter tp {{ *}}x 5000
 // EXPLAIN: site 0: reduce-scatter over tp, 256 bytes x 5000 calls

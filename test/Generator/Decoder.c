@@ -118,23 +118,16 @@ static Value expertProduct(Generator *g, Value x, Value weight) {
   int64_t tokens = x.shape[x.rank - 2];
   Value init = fill(g, "%zero", "f32", SHAPE(weight.shape[0], tokens, weight.shape[1]));
   Value value = makeValue(g, "f32", init.rank, init.shape);
-  Text *t = &g->body;
-  put(t,
-      "    %s = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (%sd1, d3)>, "
-      "affine_map<(d0, d1, d2, d3) -> (d0, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, "
-      "d2)>], iterator_types = [\"parallel\", \"parallel\", \"parallel\", \"reduction\"]} ins(%s, "
-      "%s : ",
-      value.name, x.rank == 3 ? "d0, " : "", x.name, weight.name);
-  putType(t, &x);
-  put(t, ", ");
-  putType(t, &weight);
-  put(t, ") outs(%s : ", init.name);
-  putType(t, &init);
-  put(t, ") {\n    ^bb0(%%a: f32, %%b: f32, %%out: f32):\n"
-         "      %%1 = arith.mulf %%a, %%b : f32\n      %%2 = arith.addf %%out, %%1 : f32\n"
-         "      linalg.yield %%2 : f32\n    } -> ");
-  putType(t, &init);
-  put(t, "\n");
+  put(&g->body,
+      "    %s = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (%sd1, d3)>, ",
+      value.name, x.rank == 3 ? "d0, " : "");
+  putValues(&g->body,
+            "affine_map<(d0, d1, d2, d3) -> (d0, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, "
+            "d2)>], iterator_types = [\"parallel\", \"parallel\", \"parallel\", \"reduction\"]} "
+            "ins(@0, @1 : ~0, ~1) outs(@2 : ~2) {\n    ^bb0(%a: f32, %b: f32, %out: f32):\n"
+            "      %1 = arith.mulf %a, %b : f32\n      %2 = arith.addf %out, %1 : f32\n"
+            "      linalg.yield %2 : f32\n    } -> ~2\n",
+            (Value[]){x, weight, init});
   return value;
 }
 

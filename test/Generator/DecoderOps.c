@@ -93,6 +93,22 @@ void putType(Text *text, const Value *value) {
   put(text, "%s>", value->element);
 }
 
+void putValues(Text *text, const char *format, const Value *values) {
+  for (const char *at = format; *at;) {
+    size_t n = strcspn(at, "@~");
+    put(text, "%.*s", (int)n, at);
+    at += n;
+    if (!*at)
+      return;
+    const Value *value = &values[at[1] - '0'];
+    if (*at == '@')
+      put(text, "%s", value->name);
+    else
+      putType(text, value);
+    at += 2;
+  }
+}
+
 static const char *dtypeOf(const char *element) {
   return strcmp(element, "f32") == 0 ? "float32" : "int64";
 }
@@ -188,12 +204,8 @@ Value fill(Generator *g, const char *constant, const char *element, int rank,
     return value;
   }
   value = makeValue(g, element, rank, shape);
-  put(&g->body, "    %s = linalg.fill ins(%s : %s) outs(%s : ", value.name, constant, element,
-      init.name);
-  putType(&g->body, &init);
-  put(&g->body, ") -> ");
-  putType(&g->body, &init);
-  put(&g->body, "\n");
+  put(&g->body, "    %s = linalg.fill ins(%s : %s)", value.name, constant, element);
+  putValues(&g->body, " outs(@0 : ~0) -> ~0\n", &init);
   addCached(g, key, value);
   return value;
 }
@@ -308,26 +320,19 @@ Value reshape(Generator *g, Value a, const char *groups, int rank, const int64_t
     putSizes(g, rank, shape);
     put(t, "] ");
   }
-  put(t, ": ");
-  putType(t, &a);
-  put(t, " into ");
-  putType(t, &value);
-  put(t, "\n");
+  putValues(t, ": ~0 into ~1\n", (Value[]){a, value});
   return value;
 }
 
 Value transpose(Generator *g, Value a, const int *order) {
-  int64_t shape[MAX_RANK];
+  int64_t shape[MAX_RANK] = {0};
   for (int i = 0; i < a.rank; ++i)
     shape[i] = a.shape[order[i]];
   Value init = empty(g, a.element, a.rank, shape);
   Value value = makeValue(g, a.element, a.rank, shape);
   Text *t = &g->body;
-  put(t, "    %s = linalg.transpose ins(%s : ", value.name, a.name);
-  putType(t, &a);
-  put(t, ") outs(%s : ", init.name);
-  putType(t, &init);
-  put(t, ") permutation = [");
+  putValues(t, "    @0 = linalg.transpose ins(@1 : ~1) outs(@2 : ~2) permutation = [",
+            (Value[]){value, a, init});
   for (int i = 0; i < a.rank; ++i)
     put(t, "%s%d", i ? ", " : "", order[i]);
   put(t, "]\n");
@@ -341,17 +346,8 @@ Value matmul(Generator *g, Value a, Value b) {
   shape[a.rank - 1] = b.shape[b.rank - 1];
   Value init = fill(g, "%zero", "f32", a.rank, shape);
   Value value = makeValue(g, "f32", a.rank, shape);
-  Text *t = &g->body;
-  put(t, "    %s = linalg.%smatmul ins(%s, %s : ", value.name, a.rank == 3 ? "batch_" : "", a.name,
-      b.name);
-  putType(t, &a);
-  put(t, ", ");
-  putType(t, &b);
-  put(t, ") outs(%s : ", init.name);
-  putType(t, &init);
-  put(t, ") -> ");
-  putType(t, &value);
-  put(t, "\n");
+  put(&g->body, "    %s = linalg.%smatmul ", value.name, a.rank == 3 ? "batch_" : "");
+  putValues(&g->body, "ins(@0, @1 : ~0, ~1) outs(@2 : ~2) -> ~2\n", (Value[]){a, b, init});
   return value;
 }
 
@@ -370,11 +366,7 @@ Value sliceLast(Generator *g, Value a, int64_t offset, int64_t size) {
   put(t, "] [");
   for (int i = 0; i < a.rank; ++i)
     put(t, "%s1", i ? ", " : "");
-  put(t, "] : ");
-  putType(t, &a);
-  put(t, " to ");
-  putType(t, &value);
-  put(t, "\n");
+  putValues(t, "] : ~0 to ~1\n", (Value[]){a, value});
   return value;
 }
 
@@ -383,13 +375,7 @@ Value concatLast(Generator *g, Value a, Value b) {
   memcpy(shape, a.shape, sizeof shape);
   shape[a.rank - 1] += b.shape[a.rank - 1];
   Value value = makeValue(g, a.element, a.rank, shape);
-  Text *t = &g->body;
-  put(t, "    %s = tensor.concat dim(%d) %s, %s : (", value.name, a.rank - 1, a.name, b.name);
-  putType(t, &a);
-  put(t, ", ");
-  putType(t, &b);
-  put(t, ") -> ");
-  putType(t, &value);
-  put(t, "\n");
+  put(&g->body, "    %s = tensor.concat dim(%d) ", value.name, a.rank - 1);
+  putValues(&g->body, "@0, @1 : (~0, ~1) -> ~2\n", (Value[]){a, b, value});
   return value;
 }

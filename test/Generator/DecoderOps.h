@@ -59,6 +59,8 @@ void putSize(Generator *g, Text *text, int64_t size);
 void putSizes(Generator *g, int rank, const int64_t *shape); // in the body, with commas
 void putDims(Text *text, int rank);                          // d0, d1, ...
 void putType(Text *text, const Value *value);
+/// `format` with the name of values[i] for "@i" and its type for "~i", i one digit.
+void putValues(Text *text, const char *format, const Value *values);
 /// Shape, where it is fixed, and element type as args.json has them.
 void putJsonShape(Text *json, const Value *value);
 

@@ -21,29 +21,24 @@ Value embed(Generator *g, Value table, Value ids) {
   Value init = empty(g, "f32", 3, shape);
   Value value = makeValue(g, "f32", 3, shape);
   Text *t = &g->body;
-  put(t,
-      "    %s = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1)>, "
-      "affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = [\"parallel\", \"parallel\", "
-      "\"parallel\"]} ins(%s : ",
-      value.name, ids.name);
-  putType(t, &ids);
-  put(t, ") outs(%s : ", init.name);
-  putType(t, &init);
-  put(t,
-      ") {\n    ^bb0(%%a: i64, %%out: f32):\n"
-      "      %%1 = arith.index_cast %%a : i64 to index\n"
-      "      %%2 = linalg.index 2 : index\n"
-      "      %%rows = arith.constant %" PRId64 " : index\n"
-      "      %%3 = arith.cmpi slt, %%1, %%rows : index\n"
-      "      cf.assert %%3, \"index must be smaller than dim size\"\n"
-      "      %%4 = arith.cmpi sge, %%a, %%zero_i64 : i64\n"
-      "      cf.assert %%4, \"index must be larger or equal to 0\"\n"
-      "      %%5 = tensor.extract %s[%%1, %%2] : ",
-      table.shape[0], table.name);
-  putType(t, &table);
-  put(t, "\n      linalg.yield %%5 : f32\n    } -> ");
-  putType(t, &value);
-  put(t, "\n");
+  const Value values[] = {value, ids, init, table};
+  putValues(t,
+            "    @0 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1)>, "
+            "affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = [\"parallel\", "
+            "\"parallel\", \"parallel\"]} ins(@1 : ~1) outs(@2 : ~2) {\n"
+            "    ^bb0(%a: i64, %out: f32):\n"
+            "      %1 = arith.index_cast %a : i64 to index\n"
+            "      %2 = linalg.index 2 : index\n",
+            values);
+  put(t, "      %%rows = arith.constant %" PRId64 " : index\n", table.shape[0]);
+  putValues(t,
+            "      %3 = arith.cmpi slt, %1, %rows : index\n"
+            "      cf.assert %3, \"index must be smaller than dim size\"\n"
+            "      %4 = arith.cmpi sge, %a, %zero_i64 : i64\n"
+            "      cf.assert %4, \"index must be larger or equal to 0\"\n"
+            "      %5 = tensor.extract @3[%1, %2] : ~3\n"
+            "      linalg.yield %5 : f32\n    } -> ~0\n",
+            values);
   return value;
 }
 
@@ -223,18 +218,13 @@ Value repeatHeads(Generator *g, Value a) {
   int64_t shape[] = {o->batch, o->kvHeads, groups, o->sequence, o->headSize};
   Value init = empty(g, "f32", 5, shape);
   Value value = makeValue(g, "f32", 5, shape);
-  Text *t = &g->body;
-  put(t,
-      "    %s = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d3, "
-      "d4)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, d4)>], iterator_types = "
-      "[\"parallel\", \"parallel\", \"parallel\", \"parallel\", \"parallel\"]} ins(%s : ",
-      value.name, a.name);
-  putType(t, &a);
-  put(t, ") outs(%s : ", init.name);
-  putType(t, &init);
-  put(t, ") {\n    ^bb0(%%a: f32, %%out: f32):\n      linalg.yield %%a : f32\n    } -> ");
-  putType(t, &value);
-  put(t, "\n");
+  putValues(&g->body,
+            "    @0 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, "
+            "d3, d4)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, d4)>], iterator_types = "
+            "[\"parallel\", \"parallel\", \"parallel\", \"parallel\", \"parallel\"]} ins(@1 : ~1) "
+            "outs(@2 : ~2) {\n    ^bb0(%a: f32, %out: f32):\n      linalg.yield %a : f32\n"
+            "    } -> ~0\n",
+            (Value[]){value, a, init});
   return reshape(g, value, "[[0], [1, 2], [3], [4]]",
                  SHAPE(o->batch, o->heads, o->sequence, o->headSize));
 }
@@ -257,25 +247,18 @@ Value rowMaximum(Generator *g, Value a, Value *outIndex) {
   put(t, "], iterator_types = [");
   for (int i = 0; i < rank; ++i)
     put(t, "\"parallel\", ");
-  put(t, "\"reduction\"]} ins(%s : ", a.name);
-  putType(t, &a);
-  put(t, ") outs(%s, %s : ", lowest.name, zero.name);
-  putType(t, &lowest);
-  put(t, ", ");
-  putType(t, &zero);
+  const Value values[] = {a, lowest, zero};
+  putValues(t, "\"reduction\"]} ins(@0 : ~0) outs(@1, @2 : ~1, ~2)", values);
   put(t,
-      ") {\n    ^bb0(%%a: f32, %%out: f32, %%at: i64):\n"
+      " {\n    ^bb0(%%a: f32, %%out: f32, %%at: i64):\n"
       "      %%1 = linalg.index %d : index\n"
       "      %%2 = arith.index_cast %%1 : index to i64\n"
       "      %%3 = arith.maximumf %%a, %%out : f32\n"
       "      %%4 = arith.cmpf ogt, %%a, %%out : f32\n"
       "      %%5 = arith.select %%4, %%2, %%at : i64\n"
-      "      linalg.yield %%3, %%5 : f32, i64\n    } -> (",
+      "      linalg.yield %%3, %%5 : f32, i64\n    } -> ",
       rank);
-  putType(t, &lowest);
-  put(t, ", ");
-  putType(t, &zero);
-  put(t, ")\n");
+  putValues(t, "(~1, ~2)\n", values);
   Value index = most;
   index.element = zero.element;
   size_t length = strlen(most.name);

@@ -1,4 +1,7 @@
 //===- Count.c - What a program sends and computes -----------------*- C -*-===//
+// Counted anew from the emitted IR, by code that shares nothing with the compiler or shard-run:
+// what looks alike there (reading maps, bytes of a collective) is a second count on purpose.
+//===----------------------------------------------------------------------===//
 #define _GNU_SOURCE
 #include "Count.h"
 

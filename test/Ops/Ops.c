@@ -328,7 +328,7 @@ static int refuse(int n, char **arguments) {
       ++failures;
     }
   }
-  printf("refused: %d failures\n", failures);
+  printf("refused: %zu ops, %d failures\n", (size_t)refused.n, failures);
   return failures != 0;
 }
 

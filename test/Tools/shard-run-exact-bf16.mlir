@@ -2,7 +2,7 @@
 // RUN: shard-run %s --auto-shard=tp2 --check --exact | FileCheck %s
 // RUN: sed 's/%%one = arith.constant 1.0/%%one = arith.constant 1.0078125/' %s > %t.off.mlir
 // RUN: not shard-run %t.off.mlir --check=%s --exact --quiet 2>&1 | FileCheck %s --check-prefix=OFF
-// CHECK: values: whole numbers up to 1, mostly zeros
+// CHECK: exact: whole numbers up to 1, mostly zeros
 // CHECK-NOT: is not exact
 // CHECK: result 0 4x8xbf16 against the unsharded program: equal (largest magnitude {{[1-9]}}
 // OFF: mismatch: result 0 against the unsharded program

@@ -7,7 +7,7 @@
 // RUN: not shard-run %t.off.mlir --check=%s --exact --quiet 2>&1 | FileCheck %s --check-prefix=OFF
 // RUN: not shard-run %s --exact 2>&1 | FileCheck %s --check-prefix=ALONE
 // RUN: not shard-run %s --auto-shard=tp2 --check --exact --integers 2>&1 | FileCheck %s --check-prefix=TWO
-// CHECK: values: whole numbers up to 3
+// CHECK: exact: whole numbers up to 3
 // CHECK-NEXT: result 1 is not exact: math.exp at {{.*}}shard-run-exact.mlir:[[#@LINE+32]]:
 // CHECK-NEXT: result 2 is not exact: numbers too large after arith.mulf at {{.*}}shard-run-exact.mlir:[[#@LINE+43]]:
 // CHECK-NOT: is not exact

@@ -2,12 +2,12 @@
 #define _GNU_SOURCE
 
 #include "Npy.h"
+#include "Message.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,16 +66,7 @@ typedef struct HeaderParser {
   size_t messageBytes;
 } HeaderParser;
 
-__attribute__((format(printf, 3, 4))) static bool fail(char *message, size_t messageBytes,
-                                                       const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  if (messageBytes > 0)
-    vsnprintf(message, messageBytes, format, arguments);
-  va_end(arguments);
-  return false;
-}
-#define FAIL(p, ...) fail((p)->message, (p)->messageBytes, __VA_ARGS__)
+#define FAIL(p, ...) shardFail((ShardMessage){(p)->message, (p)->messageBytes}, __VA_ARGS__)
 
 static void skipSpace(HeaderParser *p) {
   while (p->at < p->end && (*p->at == ' ' || *p->at == '\t'))
@@ -243,12 +234,12 @@ static bool sizeArray(ShardNpyArray *array, char *message, size_t messageBytes) 
     if (array->shape[i] == 0)
       empty = true;
     else if (__builtin_mul_overflow(product, array->shape[i], &product))
-      return fail(message, messageBytes, "the shape has too many elements");
+      return shardFail((ShardMessage){message, messageBytes}, "the shape has too many elements");
   }
   int64_t sizeBytes;
   if (__builtin_mul_overflow(product, typeTable[array->type].sizeBytes, &sizeBytes) ||
       (uint64_t)sizeBytes > SIZE_MAX - 4096)
-    return fail(message, messageBytes, "the shape has too many elements");
+    return shardFail((ShardMessage){message, messageBytes}, "the shape has too many elements");
   array->count = empty ? 0 : product;
   array->sizeBytes = empty ? 0 : (size_t)sizeBytes;
   return true;
@@ -259,25 +250,27 @@ bool shardNpyParseHeader(const void *bytes, size_t nBytes, uint64_t totalBytes, 
   const unsigned char *b = bytes;
   memset(out, 0, sizeof(*out));
   if (nBytes < 10 || memcmp(b, "\x93NUMPY", 6) != 0)
-    return fail(message, messageBytes, "not a .npy file");
+    return shardFail((ShardMessage){message, messageBytes}, "not a .npy file");
   if (b[6] < 1 || b[6] > 3 || b[7] != 0)
-    return fail(message, messageBytes, "unknown .npy format version %d.%d", b[6], b[7]);
+    return shardFail((ShardMessage){message, messageBytes}, "unknown .npy format version %d.%d",
+                     b[6], b[7]);
   size_t start = b[6] == 1 ? 10 : 12;
   if (nBytes < start)
-    return fail(message, messageBytes, "truncated .npy header");
+    return shardFail((ShardMessage){message, messageBytes}, "truncated .npy header");
   size_t length = (size_t)b[8] | (size_t)b[9] << 8;
   if (b[6] > 1)
     length |= (size_t)b[10] << 16 | (size_t)b[11] << 24;
   if (length > nBytes - start)
-    return fail(message, messageBytes, "truncated .npy header");
+    return shardFail((ShardMessage){message, messageBytes}, "truncated .npy header");
   HeaderParser parser = {(const char *)b + start, (const char *)b + start + length, message,
                          messageBytes};
   if (!parseDictionary(&parser, out) || !sizeArray(out, message, messageBytes))
     return false;
   uint64_t dataBytes = totalBytes - (start + length);
   if (dataBytes != out->sizeBytes)
-    return fail(message, messageBytes, "the shape needs %zu bytes of data, the file has %" PRIu64,
-                out->sizeBytes, dataBytes);
+    return shardFail((ShardMessage){message, messageBytes},
+                     "the shape needs %zu bytes of data, the file has %" PRIu64, out->sizeBytes,
+                     dataBytes);
   *outDataOffset = start + length;
   return true;
 }
@@ -294,17 +287,17 @@ bool shardNpyReadFile(const char *path, ShardNpyArray *out, char *message, size_
   memset(out, 0, sizeof(*out));
   FILE *file = fopen(path, "rb");
   if (!file)
-    return fail(message, messageBytes, "%s: %s", path, strerror(errno));
+    return shardFail((ShardMessage){message, messageBytes}, "%s: %s", path, strerror(errno));
   char *header = NULL;
   char detail[256] = "";
   bool ok = false;
   struct stat info;
   if (fstat(fileno(file), &info) != 0) {
-    fail(detail, sizeof(detail), "%s", strerror(errno));
+    shardFail((ShardMessage){detail, sizeof(detail)}, "%s", strerror(errno));
     goto done;
   }
   if (!S_ISREG(info.st_mode)) {
-    fail(detail, sizeof(detail), "not a regular file");
+    shardFail((ShardMessage){detail, sizeof(detail)}, "not a regular file");
     goto done;
   }
   // Only the header is parsed, so only the header is read first: never more than the file has.
@@ -312,7 +305,7 @@ bool shardNpyReadFile(const char *path, ShardNpyArray *out, char *message, size_
   uint64_t total = (uint64_t)info.st_size;
   size_t prefixBytes = total < sizeof(prefix) ? (size_t)total : sizeof(prefix);
   if (!readFully(file, prefix, prefixBytes)) {
-    fail(detail, sizeof(detail), "read error");
+    shardFail((ShardMessage){detail, sizeof(detail)}, "read error");
     goto done;
   }
   uint64_t headerBytes = prefixBytes;
@@ -326,12 +319,12 @@ bool shardNpyReadFile(const char *path, ShardNpyArray *out, char *message, size_
     headerBytes = prefixBytes;
   header = malloc((size_t)headerBytes + 1);
   if (!header) {
-    fail(detail, sizeof(detail), "out of memory");
+    shardFail((ShardMessage){detail, sizeof(detail)}, "out of memory");
     goto done;
   }
   memcpy(header, prefix, prefixBytes);
   if (!readFully(file, header + prefixBytes, (size_t)headerBytes - prefixBytes)) {
-    fail(detail, sizeof(detail), "read error");
+    shardFail((ShardMessage){detail, sizeof(detail)}, "read error");
     goto done;
   }
   size_t offset;
@@ -340,11 +333,11 @@ bool shardNpyReadFile(const char *path, ShardNpyArray *out, char *message, size_
     goto done;
   out->data = aligned_alloc(64, out->sizeBytes / 64 * 64 + 64);
   if (!out->data) {
-    fail(detail, sizeof(detail), "out of memory");
+    shardFail((ShardMessage){detail, sizeof(detail)}, "out of memory");
     goto done;
   }
   if (fseek(file, (long)offset, SEEK_SET) != 0 || !readFully(file, out->data, out->sizeBytes)) {
-    fail(detail, sizeof(detail), "read error");
+    shardFail((ShardMessage){detail, sizeof(detail)}, "read error");
     goto done;
   }
   ok = true;
@@ -353,7 +346,7 @@ done:
   fclose(file);
   if (!ok) {
     shardNpyRelease(out);
-    fail(message, messageBytes, "%s: %s", path, detail);
+    shardFail((ShardMessage){message, messageBytes}, "%s: %s", path, detail);
   }
   return ok;
 }
@@ -391,22 +384,24 @@ size_t shardNpyFormatHeader(ShardNpyType type, int32_t rank, const int64_t *shap
 bool shardNpyWriteFile(const char *path, ShardNpyType type, int32_t rank, const int64_t *shape,
                        const void *data, char *message, size_t messageBytes) {
   if (rank > SHARD_NPY_MAX_RANK)
-    return fail(message, messageBytes, "%s: more than %d dimensions", path, SHARD_NPY_MAX_RANK);
+    return shardFail((ShardMessage){message, messageBytes}, "%s: more than %d dimensions", path,
+                     SHARD_NPY_MAX_RANK);
   size_t sizeBytes = (size_t)typeTable[type].sizeBytes;
   for (int32_t i = 0; i < rank; ++i)
     if (__builtin_mul_overflow(sizeBytes, (size_t)shape[i], &sizeBytes))
-      return fail(message, messageBytes, "%s: the shape has too many elements", path);
+      return shardFail((ShardMessage){message, messageBytes}, "%s: the shape has too many elements",
+                       path);
   char header[256 + SHARD_NPY_MAX_RANK * 24];
   size_t headerBytes = shardNpyFormatHeader(type, rank, shape, header, sizeof(header));
   size_t pathLength = strlen(path);
   char *temporary = malloc(pathLength + 32);
   if (!temporary)
-    return fail(message, messageBytes, "%s: out of memory", path);
+    return shardFail((ShardMessage){message, messageBytes}, "%s: out of memory", path);
   snprintf(temporary, pathLength + 32, "%s.%ld.tmp", path, (long)getpid());
   int descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "wb");
   if (!file) {
-    fail(message, messageBytes, "%s: %s", path, strerror(errno));
+    shardFail((ShardMessage){message, messageBytes}, "%s: %s", path, strerror(errno));
     if (descriptor >= 0) {
       close(descriptor);
       unlink(temporary);
@@ -427,7 +422,7 @@ bool shardNpyWriteFile(const char *path, ShardNpyType type, int32_t rank, const 
   }
   if (!ok) {
     unlink(temporary);
-    fail(message, messageBytes, "%s: %s", path, strerror(error));
+    shardFail((ShardMessage){message, messageBytes}, "%s: %s", path, strerror(error));
   }
   free(temporary);
   return ok;

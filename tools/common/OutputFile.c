@@ -20,7 +20,7 @@ static void release(ShardOutputFile *file) {
   *file = (ShardOutputFile){0};
 }
 
-static mode_t newFileMode(void) {
+mode_t shardOutputFileNewMode(void) {
   mode_t mask = umask(0);
   umask(mask);
   return 0666 & ~mask;
@@ -56,7 +56,7 @@ bool shardOutputFileOpen(const char *path, ShardOutputFile *out, char *message,
     if (out->tempPath) {
       fd = mkostemp(out->tempPath, O_CLOEXEC);
       if (fd >= 0)
-        (void)!fchmod(fd, exists ? status.st_mode & 07777 : newFileMode());
+        (void)!fchmod(fd, exists ? status.st_mode & 07777 : shardOutputFileNewMode());
     }
   }
   int error = errno;

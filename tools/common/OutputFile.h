@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 /// A file being written. It takes its place under `path` only when committed.
 typedef struct ShardOutputFile {
@@ -13,6 +14,8 @@ typedef struct ShardOutputFile {
   char *tempPath; // where the bytes go until the commit; null when they go straight to `path`
 } ShardOutputFile;
 
+/// The permissions of a new file, as open() would give it. Reads the process's umask by setting it.
+mode_t shardOutputFileNewMode(void);
 /// Opens a temporary neighbour of `path`; standard output for "-"; devices and pipes directly.
 /// False: "cannot write 'x': Permission denied" in `message`, cut to messageBytes; nothing is left.
 bool shardOutputFileOpen(const char *path, ShardOutputFile *out, char *message,

@@ -51,14 +51,18 @@ char **shardSafetensorsParseIndex(const char *path, const char *text, size_t len
 void shardSafetensorsFreeFiles(char **files, size_t count); // null is fine
 void shardSafetensorsDestroy(ShardSafetensors *set);        // null is fine
 
+/// A type as files name it: "F32". Never freed. Thread-safe.
+const char *shardSafetensorsTypeName(ShardNpyType type);
+
 /// By name; null when the set has no such tensor. Thread-safe.
 const ShardSafetensor *shardSafetensorsFind(const ShardSafetensors *set, const char *name);
 /// The value under `key` of the first file's metadata; null when it has none.
 const char *shardSafetensorsGetMetadata(const ShardSafetensors *set, const char *key);
 
 typedef struct ShardSafetensorsWriter ShardSafetensorsWriter;
-/// Begins `path` with its header; nothing stands there until the end. Of `tensors` [count] name,
-/// type, rank and shape are read. Null: `message` begins with the path. Thread-compatible.
+/// SafetensorsWriter.c. Begins `path` with its header; nothing stands there until the end. Of
+/// `tensors` [count] name, type, rank and shape are read. Null: `message` begins with the path.
+/// Thread-compatible.
 ShardSafetensorsWriter *shardSafetensorsWriterCreate(const char *path, size_t count,
                                                      const ShardSafetensor *tensors,
                                                      size_t nMetadata,

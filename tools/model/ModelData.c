@@ -6,10 +6,10 @@
 #include "RankSet.h"
 
 #include "../common/ArgsJson.h"
+#include "../common/Message.h"
 #include "../common/Safetensors.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,15 +24,6 @@ struct ModelData {
   ShardSafetensors *set;
   RankSet *ranks;
 };
-
-__attribute__((format(printf, 3, 4))) static bool fail(char *message, size_t messageSize,
-                                                       const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(message, messageSize, format, arguments);
-  va_end(arguments);
-  return false;
-}
 
 void modelDataFormatShape(char *text, size_t textSize, int32_t rank, const int64_t *shape,
                           const char *type) {
@@ -112,7 +103,8 @@ static bool matchEntries(ModelData *data, char *message, size_t messageSize) {
   data->entries = calloc(n + 1, sizeof *data->entries);
   const char **names = calloc(n + 1, sizeof *names);
   int64_t *matched = calloc(n + 1, sizeof *matched);
-  bool ok = (data->entries && names && matched) || fail(message, messageSize, "out of memory");
+  bool ok = (data->entries && names && matched) ||
+            shardFail((ShardMessage){message, messageSize}, "out of memory");
   for (size_t i = 0; ok && i < n; ++i)
     data->entries[i] = -1;
   for (int constants = 0; ok && constants < 2; ++constants) {
@@ -132,7 +124,7 @@ static bool matchEntries(ModelData *data, char *message, size_t messageSize) {
 
 static bool openFolder(ModelData *data, const char *path, char *message, size_t messageSize) {
   if (!(data->folder = strdup(path)) || asprintf(&data->path, "%s/args.json", path) < 0)
-    return fail(message, messageSize, "out of memory");
+    return shardFail((ShardMessage){message, messageSize}, "out of memory");
   if (access(data->path, F_OK) != 0 && rankSetIsThere(path)) {
     free(data->path);
     data->path = strdup(path);
@@ -146,17 +138,18 @@ static bool openFolder(ModelData *data, const char *path, char *message, size_t 
 ModelData *modelDataOpen(const char *path, const ShardProgram *program, char *message,
                          size_t messageSize) {
   ModelData *data = calloc(1, sizeof *data);
-  bool ok = data || fail(message, messageSize, "out of memory");
+  bool ok = data || shardFail((ShardMessage){message, messageSize}, "out of memory");
   struct stat status;
   if (ok) {
     data->program = program;
     if (stat(path, &status) != 0)
-      ok = fail(message, messageSize, "there is no data folder or .safetensors file '%s'", path);
+      ok = shardFail((ShardMessage){message, messageSize},
+                     "there is no data folder or .safetensors file '%s'", path);
     else if (S_ISDIR(status.st_mode))
       ok = openFolder(data, path, message, messageSize);
     else if (!shardSafetensorsNamed(path))
-      ok = fail(message, messageSize,
-                "'%s' is neither a folder nor a .safetensors file nor its .index.json", path);
+      ok = shardFail((ShardMessage){message, messageSize},
+                     "'%s' is neither a folder nor a .safetensors file nor its .index.json", path);
     else
       ok = (data->path = strdup(path)) &&
            (data->set = shardSafetensorsOpen(path, message, messageSize));
@@ -217,10 +210,11 @@ static bool readEntry(const ModelData *data, int32_t i, ShardNpyArray *out, char
   char argument[512];
   modelDataFormatArgument(&data->program->arguments[i], argument, sizeof argument);
   if (!entry->file[0])
-    return fail(message, messageSize, "%s:%" PRId32 ":%" PRId32 ": error: %s has no file",
-                data->json->path, entry->line, entry->column, argument);
+    return shardFail((ShardMessage){message, messageSize},
+                     "%s:%" PRId32 ":%" PRId32 ": error: %s has no file", data->json->path,
+                     entry->line, entry->column, argument);
   if (asprintf(outPath, "%s/%s", data->folder, entry->file) < 0)
-    return fail(message, messageSize, "out of memory");
+    return shardFail((ShardMessage){message, messageSize}, "out of memory");
   return shardNpyReadFile(*outPath, out, message, messageSize);
 }
 
@@ -237,7 +231,8 @@ static bool checkType(const ShardProgramValue *value, const char *path, const Sh
                        shardNpyTypeName(array->type));
   modelDataFormatShape(expected, sizeof expected, value->rank, value->globalShape,
                        modelDataElementName(value));
-  return fail(message, messageSize, "%s: %s is %s, expected %s", path, argument, found, expected);
+  return shardFail((ShardMessage){message, messageSize}, "%s: %s is %s, expected %s", path,
+                   argument, found, expected);
 }
 
 bool modelDataRead(ModelData *data, int32_t i, ShardNpyArray *out, const void **outData,

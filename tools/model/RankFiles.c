@@ -7,32 +7,17 @@
 #include "Placement.h"
 #include "RankSet.h"
 
+#include "../common/Message.h"
 #include "../common/Safetensors.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-typedef struct Message {
-  char *text;
-  size_t size;
-} Message;
-
-__attribute__((format(printf, 2, 3))) static bool fail(Message message, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(message.text, message.size, format, arguments);
-  va_end(arguments);
-  return false;
-}
-
-static bool outOfMemory(Message message) { return fail(message, "out of memory"); }
 
 static bool isEmptyText(const char *text) { return !text || !*text; }
 
@@ -44,7 +29,7 @@ typedef struct Split {
   const ShardProgram *program;
   ModelData *data;
   const char *folder;
-  Message message;
+  ShardMessage message;
 } Split;
 
 static bool isKept(const Split *split, int32_t argument) {
@@ -105,10 +90,12 @@ static bool listTensors(const Split *split, const ShardProgramStage *stage, size
     char argument[512], number[32];
     modelDataFormatArgument(value, argument, sizeof argument);
     if (modelDataGetState(split->data, stage->arguments[i]) != MODEL_DATA_STORED)
-      return fail(split->message, "%s is not in %s%s", argument, modelDataPath(split->data),
-                  isEmptyText(value->name) ? ", which goes by names (--args=FILE gives them)" : "");
+      return shardFail(split->message, "%s is not in %s%s", argument, modelDataPath(split->data),
+                       isEmptyText(value->name) ? ", which goes by names (--args=FILE gives them)"
+                                                : "");
     if (value->rank > SHARD_NPY_MAX_RANK)
-      return fail(split->message, "%s has more than %d dimensions", argument, SHARD_NPY_MAX_RANK);
+      return shardFail(split->message, "%s has more than %d dimensions", argument,
+                       SHARD_NPY_MAX_RANK);
     size_t n = (*outCount)++;
     rankSetFormatNumber(value->index, number, sizeof number);
     const char *whole = isEmptyText(value->name) ? number : value->name;
@@ -121,9 +108,9 @@ static bool listTensors(const Split *split, const ShardProgramStage *stage, size
         (ShardSafetensor){.name = names[n], .type = modelDataTypeOf(value), .rank = value->rank};
     memcpy(tensor->shape, value->localShape, (size_t)value->rank * sizeof *tensor->shape);
     if (json_object_get(described, tensor->name))
-      return fail(split->message, "two arguments are named '%s'", tensor->name);
+      return shardFail(split->message, "two arguments are named '%s'", tensor->name);
     if (json_object_set_new(described, tensor->name, describeTensor(program, value, whole)) != 0)
-      return fail(split->message, "%s has a name that is not UTF-8", argument);
+      return shardFail(split->message, "%s has a name that is not UTF-8", argument);
   }
   return true;
 }
@@ -131,19 +118,19 @@ static bool listTensors(const Split *split, const ShardProgramStage *stage, size
 static bool writeTensor(const Split *split, ShardSafetensorsWriter *writer, int64_t rank,
                         int32_t argument) {
   const ShardProgramValue *value = &split->program->arguments[argument];
-  Message message = split->message;
+  ShardMessage message = split->message;
   Placement placement;
   ShardNpyArray array;
   const void *whole;
-  if (!placementCreate(split->program, value, rank, &placement, message.text, message.size) ||
-      !modelDataRead(split->data, argument, &array, &whole, message.text, message.size))
+  if (!placementCreate(split->program, value, rank, &placement, message.text, message.sizeBytes) ||
+      !modelDataRead(split->data, argument, &array, &whole, message.text, message.sizeBytes))
     return false;
   size_t bytes = elementBytes(value->element);
   char *local = calloc(placement.localCount + 1, bytes);
-  bool ok = local || outOfMemory(message);
+  bool ok = local || shardFailOutOfMemory(message);
   if (ok) {
     placementCut(&placement, whole, local, bytes);
-    ok = shardSafetensorsWriterAdd(writer, local, message.text, message.size);
+    ok = shardSafetensorsWriterAdd(writer, local, message.text, message.sizeBytes);
   }
   free(local);
   shardNpyRelease(&array);
@@ -153,19 +140,19 @@ static bool writeTensor(const Split *split, ShardSafetensorsWriter *writer, int6
 static bool splitRank(const Split *split, int64_t rank) {
   const ShardProgram *program = split->program;
   const ShardProgramStage *stage = &program->stages[meshStage(program, rank)];
-  Message message = split->message;
+  ShardMessage message = split->message;
   size_t nMost = (size_t)stage->nArguments + 1, count = 0;
   ShardSafetensor *tensors = calloc(nMost, sizeof *tensors);
   char (*names)[NAME_SIZE] = calloc(nMost, sizeof *names);
   json_t *described = json_object(), *mesh = describeMesh(program);
   char *path = rankSetPath(split->folder, rank), *layout = NULL, *meshText = NULL, number[32];
   ShardSafetensorsWriter *writer = NULL;
-  bool ok = (tensors && names && described && mesh && path) || outOfMemory(message);
+  bool ok = (tensors && names && described && mesh && path) || shardFailOutOfMemory(message);
   ok = ok && listTensors(split, stage, &count, tensors, names, described);
   if (ok) {
     layout = json_dumps(described, JSON_COMPACT);
     meshText = json_dumps(mesh, JSON_COMPACT);
-    ok = (layout && meshText) || outOfMemory(message);
+    ok = (layout && meshText) || shardFailOutOfMemory(message);
   }
   if (ok) {
     snprintf(number, sizeof number, "%" PRId64, rank);
@@ -173,15 +160,15 @@ static bool splitRank(const Split *split, int64_t rank) {
                                                  {"shard.mesh", meshText},
                                                  {"shard.rank", number},
                                                  {"shard.tensors", layout}};
-    writer =
-        shardSafetensorsWriterCreate(path, count, tensors, 4, metadata, message.text, message.size);
+    writer = shardSafetensorsWriterCreate(path, count, tensors, 4, metadata, message.text,
+                                          message.sizeBytes);
     ok = writer != NULL;
   }
   for (int32_t i = 0; ok && i < stage->nArguments; ++i)
     ok = !isKept(split, stage->arguments[i]) ||
          writeTensor(split, writer, rank, stage->arguments[i]);
   if (ok) {
-    ok = shardSafetensorsWriterFinish(writer, message.text, message.size);
+    ok = shardSafetensorsWriterFinish(writer, message.text, message.sizeBytes);
     writer = NULL;
   }
   shardSafetensorsWriterAbandon(writer);
@@ -197,13 +184,13 @@ static bool splitRank(const Split *split, int64_t rank) {
 
 bool rankFilesSplit(const ShardProgram *program, const char *source, const char *folder, char *text,
                     size_t messageSize) {
-  Message message = {text, messageSize};
+  ShardMessage message = {text, messageSize};
   struct stat status;
   bool made = mkdir(folder, 0777) == 0;
   if (!made && errno != EEXIST)
-    return fail(message, "cannot make the folder '%s': %s", folder, strerror(errno));
+    return shardFail(message, "cannot make the folder '%s': %s", folder, strerror(errno));
   if (!made && (stat(folder, &status) != 0 || !S_ISDIR(status.st_mode)))
-    return fail(message, "'%s' is not a folder", folder);
+    return shardFail(message, "'%s' is not a folder", folder);
   Split split = {program, modelDataOpen(source, program, text, messageSize), folder, message};
   int64_t nRanks = meshRankCount(program), rank = 0;
   bool ok = split.data != NULL;
@@ -233,7 +220,7 @@ bool rankFilesJoin(const char *folder, const char *output, char *message, size_t
   ShardSafetensor *tensors = calloc(count + 1, sizeof *tensors);
   for (size_t i = 0; tensors && i < count; ++i)
     tensors[i] = *rankSetTensor(set, i);
-  bool ok = tensors || outOfMemory((Message){message, messageSize});
+  bool ok = tensors || shardFailOutOfMemory((ShardMessage){message, messageSize});
   ShardSafetensorsWriter *writer =
       ok ? shardSafetensorsWriterCreate(output, count, tensors, 0, NULL, message, messageSize)
          : NULL;

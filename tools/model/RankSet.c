@@ -4,28 +4,14 @@
 #include "RankSet.h"
 #include "Placement.h"
 
+#include "../common/Message.h"
+
 #include <inttypes.h>
 #include <jansson.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-typedef struct Message {
-  char *text;
-  size_t size;
-} Message;
-
-__attribute__((format(printf, 2, 3))) static bool fail(Message message, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(message.text, message.size, format, arguments);
-  va_end(arguments);
-  return false;
-}
-
-static bool outOfMemory(Message message) { return fail(message, "out of memory"); }
 
 char *rankSetPath(const char *folder, int64_t rank) {
   char *path;
@@ -66,7 +52,7 @@ static json_t *loadText(const char *text) {
   return text ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
 }
 
-static bool readMesh(RankSet *all, const ShardSafetensors *first, Message message) {
+static bool readMesh(RankSet *all, const ShardSafetensors *first, ShardMessage message) {
   json_t *mesh = loadText(shardSafetensorsGetMetadata(first, "shard.mesh"));
   size_t n = json_array_size(mesh);
   bool ok = json_is_array(mesh) && n <= PLACEMENT_MAX_DIMS;
@@ -86,18 +72,18 @@ static bool readMesh(RankSet *all, const ShardSafetensors *first, Message messag
                              .axisSizes = all->axisSizes,
                              .ppAxis = -1};
   json_decref(mesh);
-  return ok || fail(message,
-                    "%s/rank-00000.safetensors: no mesh in its metadata: not written "
-                    "by --split-weights",
-                    all->folder);
+  return ok || shardFail(message,
+                         "%s/rank-00000.safetensors: no mesh in its metadata: not written "
+                         "by --split-weights",
+                         all->folder);
 }
 
-static bool openRank(RankSet *all, int64_t rank, Message message) {
+static bool openRank(RankSet *all, int64_t rank, ShardMessage message) {
   char *path = rankSetPath(all->folder, rank), number[32];
   if (!path)
-    return outOfMemory(message);
+    return shardFailOutOfMemory(message);
   RankFile *file = &all->ranks[rank];
-  file->set = shardSafetensorsOpen(path, message.text, message.size);
+  file->set = shardSafetensorsOpen(path, message.text, message.sizeBytes);
   bool ok = file->set != NULL;
   if (ok) {
     const char *of = shardSafetensorsGetMetadata(file->set, "shard.rank");
@@ -107,14 +93,14 @@ static bool openRank(RankSet *all, int64_t rank, Message message) {
     file->layout = loadText(shardSafetensorsGetMetadata(file->set, "shard.tensors"));
     snprintf(number, sizeof number, "%" PRId64, rank);
     if (!version || strcmp(version, "1") != 0)
-      ok = fail(message, "%s: 'shard.version' is %s, expected 1", path,
-                version ? version : "absent");
+      ok = shardFail(message, "%s: 'shard.version' is %s, expected 1", path,
+                     version ? version : "absent");
     else if (!of || strcmp(of, number) != 0)
-      ok = fail(message, "%s: is of rank %s", path, of ? of : "nobody");
+      ok = shardFail(message, "%s: is of rank %s", path, of ? of : "nobody");
     else if (!mesh || !first || strcmp(mesh, first) != 0)
-      ok = fail(message, "%s: is of another mesh than rank 0's file", path);
+      ok = shardFail(message, "%s: is of another mesh than rank 0's file", path);
     else if (!json_is_object(file->layout))
-      ok = fail(message, "%s: 'shard.tensors' is not an object", path);
+      ok = shardFail(message, "%s: 'shard.tensors' is not an object", path);
   }
   free(path);
   return ok;
@@ -162,7 +148,7 @@ static bool readWindow(json_t *list, const Place *place, ShardProgramValue *valu
 }
 
 static bool placeTensor(const RankSet *all, int64_t rank, const ShardSafetensor *tensor, Place *out,
-                        Message message) {
+                        ShardMessage message) {
   json_t *entry = json_object_get(all->ranks[rank].layout, tensor->name);
   json_t *lists = json_object_get(entry, "sharding"), *of = json_object_get(entry, "of");
   int64_t view[PLACEMENT_MAX_DIMS];
@@ -188,29 +174,29 @@ static bool placeTensor(const RankSet *all, int64_t rank, const ShardSafetensor 
     starts[d + 1] = nAxes;
   }
   if (!ok)
-    return fail(message, "%s: the layout of tensor '%s' in its metadata is damaged", tensor->file,
-                tensor->name);
+    return shardFail(message, "%s: the layout of tensor '%s' in its metadata is damaged",
+                     tensor->file, tensor->name);
   value.globalShape = out->shape;
   value.localShape = tensor->shape;
   value.sharding = (ShardProgramSharding){nView, view, starts, axes};
   char reason[256];
   return placementCreate(&all->mesh, &value, rank, &out->placement, reason, sizeof reason) ||
-         fail(message, "%s: the layout of tensor '%s' does not give its shape", tensor->file,
-              tensor->name);
+         shardFail(message, "%s: the layout of tensor '%s' does not give its shape", tensor->file,
+                   tensor->name);
 }
 
 /// Distinct tensors over all ranks, with their whole shapes.
-static bool listWhole(RankSet *all, Message message) {
+static bool listWhole(RankSet *all, ShardMessage message) {
   size_t most = 0;
   for (int64_t r = 0; r < all->nRanks; ++r)
     most += all->ranks[r].set->count;
   all->tensors = calloc(most + 1, sizeof *all->tensors);
   all->numbers = json_object();
-  bool ok = (all->tensors && all->numbers) || outOfMemory(message);
+  bool ok = (all->tensors && all->numbers) || shardFailOutOfMemory(message);
   for (int64_t r = 0; ok && r < all->nRanks; ++r) {
     RankFile *file = &all->ranks[r];
     file->wholes = calloc(file->set->count + 1, sizeof *file->wholes);
-    ok = file->wholes || outOfMemory(message);
+    ok = file->wholes || shardFailOutOfMemory(message);
     for (size_t i = 0; ok && i < file->set->count; ++i) {
       const ShardSafetensor *tensor = &file->set->tensors[i];
       Place place;
@@ -224,11 +210,11 @@ static bool listWhole(RankSet *all, Message message) {
         memcpy(whole->shape, place.shape, (size_t)place.rank * sizeof *place.shape);
         ok = json_object_set_new(all->numbers, place.whole,
                                  json_integer((json_int_t)all->count++)) == 0 ||
-             outOfMemory(message);
+             shardFailOutOfMemory(message);
       } else if (whole->type != tensor->type || whole->rank != place.rank ||
                  memcmp(whole->shape, place.shape, (size_t)place.rank * sizeof *place.shape) != 0) {
-        ok = fail(message, "%s: tensor '%s' is of another shape or type than on a lower rank",
-                  tensor->file, tensor->name);
+        ok = shardFail(message, "%s: tensor '%s' is of another shape or type than on a lower rank",
+                       tensor->file, tensor->name);
       }
     }
   }
@@ -236,16 +222,17 @@ static bool listWhole(RankSet *all, Message message) {
 }
 
 RankSet *rankSetOpen(const char *folder, char *text, size_t messageSize) {
-  Message message = {text, messageSize};
+  ShardMessage message = {text, messageSize};
   RankSet *all = calloc(1, sizeof *all);
   char *path = rankSetPath(folder, 0);
-  bool ok = (all && path && (all->folder = strdup(folder))) || outOfMemory(message);
+  bool ok = (all && path && (all->folder = strdup(folder))) || shardFailOutOfMemory(message);
   ShardSafetensors *first = ok ? shardSafetensorsOpen(path, text, messageSize) : NULL;
   ok = first && readMesh(all, first, message);
   shardSafetensorsDestroy(first);
   free(path);
   if (ok)
-    ok = (all->ranks = calloc((size_t)all->nRanks, sizeof *all->ranks)) || outOfMemory(message);
+    ok = (all->ranks = calloc((size_t)all->nRanks, sizeof *all->ranks)) ||
+         shardFailOutOfMemory(message);
   for (int64_t r = 0; ok && r < all->nRanks; ++r)
     ok = openRank(all, r, message);
   if (ok && listWhole(all, message))
@@ -311,7 +298,7 @@ static void fillRun(void *user, size_t globalBegin, size_t localBegin, size_t co
 
 /// What a rank has of a whole tensor.
 static bool fillRank(const RankSet *all, int64_t rank, const ShardSafetensor *whole, Fill *fill,
-                     Message message) {
+                     ShardMessage message) {
   const RankFile *file = &all->ranks[rank];
   size_t number = (size_t)(whole - all->tensors);
   for (size_t i = 0; i < file->set->count; ++i) {
@@ -324,35 +311,35 @@ static bool fillRank(const RankSet *all, int64_t rank, const ShardSafetensor *wh
     fill->local = tensor->data;
     placementVisit(&place.placement, fillRun, fill);
     if (fill->differing)
-      return fail(message,
-                  "%s: %zu elements of tensor '%s' differ from a lower rank's, the first is "
-                  "number %zu of the whole",
-                  tensor->file, fill->differing, whole->name, fill->first);
+      return shardFail(message,
+                       "%s: %zu elements of tensor '%s' differ from a lower rank's, the first is "
+                       "number %zu of the whole",
+                       tensor->file, fill->differing, whole->name, fill->first);
   }
   return true;
 }
 
 void *rankSetRead(const RankSet *all, const ShardSafetensor *whole, size_t *outBytes, char *text,
                   size_t messageSize) {
-  Message message = {text, messageSize};
+  ShardMessage message = {text, messageSize};
   size_t count = 1, bytes = (size_t)shardNpyTypeBytes(whole->type);
   bool ok = true;
   for (int32_t d = 0; d < whole->rank; ++d)
     ok = ok && !__builtin_mul_overflow(count, (size_t)whole->shape[d], &count);
   if (!ok || count > SIZE_MAX / 16) {
-    fail(message, "tensor '%s' is too large", whole->name);
+    shardFail(message, "tensor '%s' is too large", whole->name);
     return NULL;
   }
   *outBytes = count * bytes;
   Fill fill = {.whole = aligned_alloc(64, (*outBytes + 64) / 64 * 64),
                .held = calloc(count + 1, 1),
                .elementBytes = bytes};
-  ok = (fill.whole && fill.held) || outOfMemory(message);
+  ok = (fill.whole && fill.held) || shardFailOutOfMemory(message);
   for (int64_t r = 0; ok && r < all->nRanks; ++r)
     ok = fillRank(all, r, whole, &fill, message);
   if (ok && fill.nHeld != count)
-    ok = fail(message, "%s: the ranks hold %zu of the %zu elements of tensor '%s'", all->folder,
-              fill.nHeld, count, whole->name);
+    ok = shardFail(message, "%s: the ranks hold %zu of the %zu elements of tensor '%s'",
+                   all->folder, fill.nHeld, count, whole->name);
   free(fill.held);
   if (ok)
     return fill.whole;

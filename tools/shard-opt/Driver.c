@@ -57,9 +57,7 @@ __attribute__((format(printf, 2, 3))) static bool fail(Driver *driver, const cha
   clearProgress(driver);
   va_list arguments;
   va_start(arguments, format);
-  fputs("shard-opt: error: ", stderr);
-  vfprintf(stderr, format, arguments);
-  fputc('\n', stderr);
+  shardOptError(format, arguments);
   va_end(arguments);
   return false;
 }

@@ -75,10 +75,10 @@ static const struct {
                         "Roles, dimensions and shardings that are fixed (JSON)", false},
     [ID_RESULTS] = {"results", OPTION_TEXT, NULL, "whole|split",
                     "Results on every device, or left split (default: whole)", false},
-    [ID_DIM] =
-        {"dim", OPTION_TEXT_LIST, NULL, "ARG:D=N",
-         "Extent N for dynamic dimension D of argument ARG, or ..MAX: any up to MAX; repeatable",
-         false},
+    [ID_DIM] = {"dim", OPTION_TEXT_LIST, NULL, "ARG:D=N",
+                "Extent N for dynamic dimension D of argument ARG ('*': of all), or ..MAX: any up "
+                "to MAX; repeatable",
+                false},
     [ID_RULES] = {"rules", OPTION_TEXT, NULL, "FILE", "Dimension rules of ops of your own", false},
     [ID_NO_REPLICATION] = {"no-implicit-replication", OPTION_FLAG, NULL, NULL,
                            "Refuse an op without a dimension rule: its operands would be whole",
@@ -135,12 +135,16 @@ static const struct {
                  "This text; --help-list gives all of mlir-opt's options, which work too", false},
 };
 
-__attribute__((format(printf, 1, 2))) static bool fail(const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
+void shardOptError(const char *format, va_list arguments) {
   fputs("shard-opt: error: ", stderr);
   vfprintf(stderr, format, arguments);
   fputc('\n', stderr);
+}
+
+__attribute__((format(printf, 1, 2))) static bool fail(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  shardOptError(format, arguments);
   va_end(arguments);
   return false;
 }
@@ -375,7 +379,10 @@ bool shardOptOptionsParse(int argc, char **argv, ShardOptOptions *options) {
       options->needsDriver = optionTable[id].name;
   }
   if (secondInput && !options->nForeign)
-    return fail("two input files are given: '%s' and '%s'", options->input, secondInput);
+    return fail("two input files are given: '%s' and '%s'%s", options->input, secondInput,
+                options->degrees && strcmp(options->degrees, "auto") == 0
+                    ? "; degrees follow '=', as in --auto-shard=tp8,pp16"
+                    : "");
   return true;
 }
 

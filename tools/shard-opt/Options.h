@@ -2,6 +2,7 @@
 #ifndef SHARD_OPT_OPTIONS_H
 #define SHARD_OPT_OPTIONS_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -57,5 +58,8 @@ void shardOptPrintRefusals(void); // its last sections (Refusals.c)
 void shardOptPrintOptionError(const char *text);
 /// On a terminal, says that input is expected there when `input` is "-".
 void shardOptWarnTerminal(const char *input);
+
+/// "shard-opt: error: " and the text, a line on stderr.
+void shardOptError(const char *format, va_list arguments);
 
 #endif // SHARD_OPT_OPTIONS_H

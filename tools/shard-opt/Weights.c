@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "Weights.h"
 
+#include "../common/OutputFile.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -94,6 +96,10 @@ static int removeFile(const ShardOptWeights *weights, const char *file, const ch
 }
 
 bool shardOptWeightsCommit(ShardOptWeights *weights, char *message, size_t messageBytes) {
+  struct stat status;
+  if (!weights->folder) // whoever wrote it, with whatever permissions
+    (void)!chmod(weights->temporary, stat(weights->path, &status) == 0 ? status.st_mode & 07777
+                                                                       : shardOutputFileNewMode());
   int error = rename(weights->temporary, weights->path) == 0 ? 0 : errno;
   // A folder that is there and holds something keeps what else it holds.
   if (error && weights->folder && (error == ENOTEMPTY || error == EEXIST)) {

@@ -5,6 +5,7 @@
 #include "../model/Element.h"
 #include "Execute.h"
 #include "Memory.h"
+#include "Sizes.h"
 
 #include "shard/Taps.h"
 
@@ -23,6 +24,7 @@ typedef struct Bisection {
   int64_t calls[MAX_CALLS];  // the layer looked into: ops of the calls that lead there
   char *origins[MAX_CALLS];  // of those calls, for messages
   double tolerance;          // below 0: by type
+  const int64_t *dims;       // extents of both programs, null: they have none
   size_t nCompared, nRounds; // values, pairs of runs
 } Bisection;
 
@@ -49,15 +51,24 @@ static void releaseSide(Side *side) {
   mlirOperationDestroy(side->module);
 }
 
-static void runSide(const Bisection *b, Side *side, const Reference *reference) {
+/// `zeros`: arguments have zeros in the padding of dynamic dimensions, else poison.
+static void runSide(const Bisection *b, Side *side, const Reference *reference,
+                    const void *const *valid, bool zeros) {
+  const ShardProgram *program = side->compiled.program;
+  ShardProgram *sized = b->dims ? sizesApply(program, b->dims) : NULL;
   ValueSet values;
-  valuesCreate(side->compiled.program, b->valueOptions, &values);
+  valuesCreate(sized ? sized : program, b->valueOptions, &values);
+  if (sized)
+    sizesPadValues(program, b->dims, zeros, &values);
   ExecuteOptions options = {.iterations = 1,
                             .nReferences = reference != NULL,
                             .references = reference,
-                            .keepResults = reference == NULL};
-  executeProgram(side->compiled.program, &values, &options, &side->execution);
+                            .keepResults = reference == NULL,
+                            .dims = b->dims,
+                            .valid = (const unsigned char *const *)valid};
+  executeProgram(program, &values, &options, &side->execution);
   valuesRelease(&values);
+  free(sized);
 }
 
 static const ShardTap *findTap(const ShardTaps *taps, const ShardTap *like) {
@@ -76,24 +87,59 @@ static const ResultCheck *findCheck(const Execution *execution, int64_t result) 
   return NULL;
 }
 
-/// Whole values by the program's own result numbers: its taps' where the original has that value.
-static Reference referTo(const Bisection *b, const Side *original, const Side *program) {
-  const ShardProgram *table = program->compiled.program;
+static size_t resultCount(const ShardProgram *table) {
   size_t n = 0;
   for (int32_t i = 0; i < table->nResults; ++i)
     n = (size_t)table->results[i].index >= n ? (size_t)table->results[i].index + 1 : n;
+  return n;
+}
+
+/// What belongs to results of the original, by the program's own result numbers: its taps' where
+/// the original has that value. To be freed with free().
+static const void **byProgram(const Side *original, const Side *program,
+                              const void *const *ofOriginal) {
+  size_t n = resultCount(program->compiled.program);
   const void **values = memoryZeroed(n * sizeof *values);
   for (size_t i = 0; i < n && i < original->execution.nResults; ++i)
-    values[i] = original->execution.results[i];
+    values[i] = ofOriginal[i];
   for (intptr_t i = 0; i < shardTapsGetCount(program->taps); ++i) {
     const ShardTap *tap = shardTapsGet(program->taps, i);
-    values[tap->result] = original->execution.results[findTap(original->taps, tap)->result];
+    values[tap->result] = ofOriginal[findTap(original->taps, tap)->result];
   }
-  return (Reference){.what = "the unsharded program",
-                     .nResults = n,
-                     .values = values,
-                     .tolerance = b->tolerance,
-                     .own = true};
+  return values;
+}
+
+static Reference referTo(const Bisection *b, const Side *original, const Side *program) {
+  return (Reference){
+      .what = "the unsharded program",
+      .nResults = resultCount(program->compiled.program),
+      .values = byProgram(original, program, (const void *const *)original->execution.results),
+      .tolerance = b->tolerance,
+      .own = true};
+}
+
+/// Which elements of the original's results count, a byte each, by its result numbers: those that
+/// stay the same whatever the padding of arguments holds. Extents of values inside are not known.
+static const void **findKnown(const Bisection *b, Side *original) {
+  Execution first = original->execution;
+  original->execution = (Execution){0};
+  runSide(b, original, NULL, NULL, true);
+  const ShardProgram *table = original->compiled.program;
+  const void **known = memoryZeroed(first.nResults * sizeof *known);
+  for (int32_t i = 0; i < table->nResults; ++i) {
+    const ShardProgramValue *value = &table->results[i];
+    const char *x = first.results[value->index], *y = original->execution.results[value->index];
+    size_t count = 1, bytes = elementBytes(value->element);
+    for (int32_t d = 0; d < value->rank; ++d)
+      count *= (size_t)value->globalShape[d];
+    unsigned char *same = memoryZeroed(count + 1);
+    for (size_t k = 0; k < count && x && y; ++k)
+      same[k] = memcmp(x + k * bytes, y + k * bytes, bytes) == 0;
+    known[value->index] = same;
+  }
+  executionRelease(&original->execution);
+  original->execution = first;
+  return known;
 }
 
 /// The tap of the least op of the original whose check failed; among those of one op the first in
@@ -144,9 +190,15 @@ static bool runRound(Bisection *b, bool *outDescend) {
   createSide(b, b->program, &original, &program);
   bool found = false;
   if (shardTapsGetCount(program.taps) > 0) {
-    runSide(b, &original, NULL);
+    runSide(b, &original, NULL, NULL, false);
+    const void **known = b->dims ? findKnown(b, &original) : NULL;
+    const void **valid = known ? byProgram(&original, &program, known) : NULL;
     Reference reference = referTo(b, &original, &program);
-    runSide(b, &program, &reference);
+    runSide(b, &program, &reference, valid, false);
+    for (size_t i = 0; known && i < original.execution.nResults; ++i)
+      free((void *)known[i]);
+    free(known);
+    free(valid);
     free((void *)reference.values);
     ++b->nRounds;
     b->nCompared += (size_t)shardTapsGetCount(program.taps);
@@ -176,11 +228,12 @@ void bisectCheck(const Compiled *program, const Options *options) {
 }
 
 bool bisectProgram(Compiler *compiler, const Compiled *program, const Compiled *original,
-                   const ValueOptions *valueOptions) {
+                   const ValueOptions *valueOptions, const int64_t *dims) {
   Bisection b = {.compiler = compiler,
                  .program = program,
                  .original = original,
                  .valueOptions = valueOptions,
+                 .dims = dims,
                  .tolerance = compiler->options->rtol};
   bool descend, found = runRound(&b, &descend);
   // Too small to see against the largest value of its tensor: any difference will do.

@@ -11,8 +11,10 @@ void bisectCheck(const Compiled *program, const Options *options);
 /// Runs the program and its original once more with inner values as results: those of the function
 /// first, which has its layers' results among them, then those inside the first layer that differs.
 /// Prints, as a mismatch, the first op in the order of the original whose value differs: its place,
-/// how it is cut, rank, index. Both were kept by `keepSharded`. False: it found none and said so.
+/// how it is cut, rank, index. Both were kept by `keepSharded`. With dynamic
+/// dimensions both have the same bounds, and run with extents `dims` (else null). False: it found
+/// none and said so.
 bool bisectProgram(Compiler *compiler, const Compiled *program, const Compiled *original,
-                   const ValueOptions *valueOptions);
+                   const ValueOptions *valueOptions, const int64_t *dims);
 
 #endif // SHARD_RUN_BISECT_H

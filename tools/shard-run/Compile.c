@@ -215,7 +215,7 @@ MlirOperation loadProgram(const Options *options, Compiler *compiler, Compiled *
 
 void compileOriginal(Compiler *compiler, MlirOperation source, const char *dims, Compiled *out) {
   const Options *options = compiler->options;
-  out->keepImported = options->exact;
+  out->keepImported = options->exact || options->rules;
   out->keepSharded = options->bisect;
   char *given = compiler->dims, *all = NULL; // of two for a dimension the last one holds
   if (asprintf(&all, "%s%s%s", given ? given : "", given && *dims ? "," : "", dims) < 0)
@@ -231,6 +231,19 @@ void compileOriginal(Compiler *compiler, MlirOperation source, const char *dims,
 
 void compileSharded(Compiler *compiler, const char *path, MlirOperation module, Compiled *out) {
   compileModule(compiler, path, module, NULL, false, out);
+}
+
+void compileRuleChecks(Compiler *compiler, MlirModule module, const char *function, Compiled *out) {
+  const Options *options = compiler->options;
+  char *dims = compiler->dims, *argsFile = compiler->argsFile;
+  Options bare = {
+      .rules = options->rules, .mcpu = options->mcpu, .quiet = true, .function = function};
+  compiler->options = &bare;
+  compiler->dims = compiler->argsFile = NULL;
+  compileModule(compiler, options->rules, mlirModuleGetOperation(module), "tp1", true, out);
+  compiler->options = options;
+  compiler->dims = dims;
+  compiler->argsFile = argsFile;
 }
 
 void compilerRelease(Compiler *compiler) {

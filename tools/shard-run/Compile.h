@@ -49,6 +49,8 @@ void compileOriginal(Compiler *compiler, MlirOperation source, const char *dims,
 /// Takes a module as it was kept (Compiled.sharded) into memory; it can only be destroyed then.
 /// `path` is for messages.
 void compileSharded(Compiler *compiler, const char *path, MlirOperation module, Compiled *out);
+/// The program of shardModuleCreateRuleChecks.
+void compileRuleChecks(Compiler *compiler, MlirModule module, const char *function, Compiled *out);
 void compiledRelease(Compiled *compiled);
 
 #endif // SHARD_RUN_COMPILE_H

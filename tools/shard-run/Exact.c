@@ -5,8 +5,6 @@
 //===----------------------------------------------------------------------===//
 #define _GNU_SOURCE
 
-#define _GNU_SOURCE
-
 #include "ExactNumbers.h"
 #include "Memory.h"
 #include "Ops.h"
@@ -363,15 +361,8 @@ static void visitBlock(Analysis *a, MlirBlock block) {
 //===----------------------------------------------------------------------===//
 
 static void setArguments(Analysis *a, MlirOperation func, MlirBlock body) {
-  MlirAttribute attributes = opAttribute(func, "arg_attrs");
   for (intptr_t i = 0; i < mlirBlockGetNumArguments(body); ++i) {
-    int64_t index = i;
-    if (!mlirAttributeIsNull(attributes) && mlirAttributeIsAArray(attributes)) {
-      MlirAttribute original = mlirDictionaryAttrGetElementByName(
-          mlirArrayAttrGetElement(attributes, i), mlirStringRefCreateFromCString("spmd.arg"));
-      if (!mlirAttributeIsNull(original) && mlirAttributeIsAInteger(original))
-        index = mlirIntegerAttrGetValueInt(original);
-    }
+    int64_t index = opOriginalArgument(func, i);
     MlirValue argument = mlirBlockGetArgument(body, i);
     ExactFact fact =
         index >= 0 && (size_t)index < a->nArguments ? a->arguments[index] : exactWhole(INFINITY);

@@ -387,17 +387,10 @@ static void collectArguments(Graph *graph, MlirOperation func) {
   MlirAttribute visibility = opAttribute(func, "sym_visibility");
   if (mlirBlockIsNull(body) || !mlirAttributeIsNull(visibility))
     return;
-  MlirAttribute attributes = opAttribute(func, "arg_attrs");
   for (intptr_t i = 0; i < mlirBlockGetNumArguments(body); ++i) {
     MlirValue value = mlirBlockGetArgument(body, i);
     MlirType type = mlirValueGetType(value);
-    int64_t index = i;
-    if (!mlirAttributeIsNull(attributes) && mlirAttributeIsAArray(attributes)) {
-      MlirAttribute original = mlirDictionaryAttrGetElementByName(
-          mlirArrayAttrGetElement(attributes, i), mlirStringRefCreateFromCString("spmd.arg"));
-      if (!mlirAttributeIsNull(original) && mlirAttributeIsAInteger(original))
-        index = mlirIntegerAttrGetValueInt(original);
-    }
+    int64_t index = opOriginalArgument(func, i);
     if (!mlirTypeIsARankedTensor(type) || index < 0 || index > INT32_MAX)
       continue;
     if (graph->nTraced == graph->tracedCapacity) {

@@ -2,6 +2,7 @@
 #ifndef SHARD_RUN_OPS_H
 #define SHARD_RUN_OPS_H
 
+#include "mlir-c/BuiltinAttributes.h"
 #include "mlir-c/IR.h"
 
 #include <stdbool.h>
@@ -28,6 +29,18 @@ static inline bool opStartsWith(MlirOperation op, const char *prefix) {
 
 static inline MlirAttribute opAttribute(MlirOperation op, const char *name) { // null if absent
   return mlirOperationGetAttributeByName(op, mlirStringRefCreateFromCString(name));
+}
+
+/// Which argument of the original function argument `i` of `func` is: `spmd.arg`, or i itself.
+static inline int64_t opOriginalArgument(MlirOperation func, intptr_t i) {
+  MlirAttribute attributes = opAttribute(func, "arg_attrs");
+  if (mlirAttributeIsNull(attributes) || !mlirAttributeIsAArray(attributes))
+    return i;
+  MlirAttribute original = mlirDictionaryAttrGetElementByName(
+      mlirArrayAttrGetElement(attributes, i), mlirStringRefCreateFromCString("spmd.arg"));
+  return !mlirAttributeIsNull(original) && mlirAttributeIsAInteger(original)
+             ? mlirIntegerAttrGetValueInt(original)
+             : i;
 }
 
 static inline MlirBlock opBody(MlirOperation op, intptr_t region) {

@@ -68,7 +68,7 @@ static const OptionRow optionTable[] = {
     {"rules", "FILE", OPTION_TEXT, FIELD(rules), 0, "dimension rules of ops of your own", NULL},
     {"results", "whole|split", OPTION_TEXT, FIELD(results), 0, "layout of results (whole)", NULL},
     {"dim", "ARG:D=N", OPTION_LIST, FIELD(dims), 0,
-     "set a dynamic dimension, or ..MAX: open up to a bound; repeatable", NULL},
+     "set a dynamic dimension (ARG '*': of all), or ..MAX: open up to a bound; repeatable", NULL},
     {"function", "NAME", OPTION_TEXT, FIELD(function), 0, "entry (the one public function)", NULL},
     {"args", "FILE", OPTION_TEXT, FIELD(args), 0, "names and roles (args.json of --data)", NULL},
     {"mcpu", "CPU", OPTION_TEXT, FIELD(mcpu), 0, "code for this CPU (host)", NULL},

@@ -3,6 +3,7 @@
 
 #include "../model/Element.h"
 #include "Bisect.h"
+#include "CheckRules.h"
 #include "Compile.h"
 #include "Exact.h"
 #include "Execute.h"
@@ -137,7 +138,7 @@ static bool *demandExact(const Compiled *original, ValueOptions *values, bool qu
   ExactFact *facts = exactChoose(original->imported, original->program, values, &nFacts);
   bool *exact = memoryZeroed((nFacts ? nFacts : 1) * sizeof *exact);
   if (!quiet)
-    printf("values: whole numbers up to %" PRId32 "%s\n", values->wholeNumbers,
+    printf("exact: whole numbers up to %" PRId32 "%s\n", values->wholeNumbers,
            values->nonzeroLine ? ", mostly zeros" : "");
   for (size_t i = 0; i < nFacts; ++i) {
     exact[i] = facts[i].exact;
@@ -198,135 +199,191 @@ static void freeAll(size_t n, const void *const *values) {
   free((void *)values);
 }
 
-/// One run of the program, with extents `dims` or null, and its comparisons. Whether they held.
-static bool runOnce(const Session *session, const int64_t *dims, bool first) {
-  const Options *options = session->options;
-  const ShardProgram *stored = session->compiled->program;
-  ShardProgram *sized = dims ? sizesApply(stored, dims) : NULL;
-  const ShardProgram *program = sized ? sized : stored; // in true shapes
-  Compiled original = {0};
-  if (dims && !options->quiet) {
-    char *text = sizesFormat(stored, dims);
-    printf("%ssizes: %s\n", first ? "" : "\n", text);
-    free(text);
-  }
-  if (!mlirOperationIsNull(session->source)) {
-    char *text = sizesFormat(stored, dims);
-    compileOriginal(session->compiler, session->source, text, &original);
-    free(text);
-    checkOriginal(session, program, &original);
-  }
-
-  // What the original says about its arguments holds for every layout of it.
-  const Compiled *describes = original.program ? &original : session->compiled;
-  ValueOptions valueOptions = {.dataPath = options->data,
-                               .seeded = options->seeded,
-                               .seed = options->seed,
-                               .wholeNumbers = options->integers ? 2 : 0,
-                               .distributions = describes->distributions,
-                               .nDistributions = describes->nDistributions,
-                               .describing = describes->program};
-  bool *exact = options->exact ? demandExact(&original, &valueOptions, options->quiet) : NULL;
+/// One run of the program: what it is compared with, and what must be freed after it.
+typedef struct Run {
+  const Session *session;
+  const int64_t *dims;         // extents; null: none is dynamic
+  const ShardProgram *stored;  // as it is
+  const ShardProgram *program; // in the true shapes of `dims`
+  ShardProgram *sized;         // the same, if there are any
+  Compiled original;           // of --check
+  ValueOptions valueOptions;
   ValueSet values;
-  valuesCreate(program, &valueOptions, &values);
-  sayValues(options, &values);
-
-  size_t nResults = resultLimit(program), nReferences = 0;
+  bool *exact;
+  size_t nResults, nReferences;
   Reference references[2];
-  Execution originalRun = {0};
-  if (original.program) {
+  const void **padded[2]; // values of the references in storage
+  const void **valid;     // [nResults] which stored elements are; null: all
+  Execution originalRun, execution;
+  ShardNpyArray *expected;
+  ShardSafetensors *expectedSet;
+  const void **expectedValues;
+} Run;
+
+static void compileOriginalOf(Run *run, bool first) {
+  const Session *session = run->session;
+  char *text = sizesFormat(run->stored, run->dims);
+  compileOriginal(session->compiler, session->source, text, &run->original);
+  free(text);
+  checkOriginal(session, run->program, &run->original);
+  if (first && session->options->rules)
+    checkRules(session->compiler, run->original.imported);
+}
+
+static void drawValues(Run *run) {
+  const Options *options = run->session->options;
+  // What the original says about its arguments holds for every layout of it.
+  const Compiled *describes = run->original.program ? &run->original : run->session->compiled;
+  run->valueOptions = (ValueOptions){.dataPath = options->data,
+                                     .seeded = options->seeded,
+                                     .seed = options->seed,
+                                     .wholeNumbers = options->integers ? 2 : 0,
+                                     .distributions = describes->distributions,
+                                     .nDistributions = describes->nDistributions,
+                                     .describing = describes->program};
+  if (options->exact)
+    run->exact = demandExact(&run->original, &run->valueOptions, options->quiet);
+  valuesCreate(run->program, &run->valueOptions, &run->values);
+  sayValues(options, &run->values);
+}
+
+static void addReferences(Run *run) {
+  const Options *options = run->session->options;
+  if (run->original.program) {
     ValueSet originalValues;
-    valuesCreate(original.program, &valueOptions, &originalValues);
+    valuesCreate(run->original.program, &run->valueOptions, &originalValues);
     ExecuteOptions once = {.iterations = 1, .keepResults = true};
-    executeProgram(original.program, &originalValues, &once, &originalRun);
+    executeProgram(run->original.program, &originalValues, &once, &run->originalRun);
     valuesRelease(&originalValues);
-    references[nReferences++] =
+    run->references[run->nReferences++] =
         (Reference){.what = "the unsharded program",
-                    .nResults = originalRun.nResults,
-                    .values = (const void *const *)originalRun.results,
+                    .nResults = run->originalRun.nResults,
+                    .values = (const void *const *)run->originalRun.results,
                     .tolerance = options->integers && options->rtol < 0 ? 0 : options->rtol,
                     .own = true,
-                    .exact = exact};
+                    .exact = run->exact};
   }
-  ShardNpyArray *expected = NULL;
-  ShardSafetensors *expectedSet = NULL;
-  const void **expectedValues = memoryZeroed(nResults * sizeof *expectedValues);
+  run->expectedValues = memoryZeroed(run->nResults * sizeof *run->expectedValues);
   if (options->expect) {
-    expected = readExpected(options, program, expectedValues, &expectedSet);
-    references[nReferences++] = (Reference){.what = "the stored results",
-                                            .nResults = nResults,
-                                            .values = expectedValues,
-                                            .tolerance = options->rtol};
+    run->expected = readExpected(options, run->program, run->expectedValues, &run->expectedSet);
+    run->references[run->nReferences++] = (Reference){.what = "the stored results",
+                                                      .nResults = run->nResults,
+                                                      .values = run->expectedValues,
+                                                      .tolerance = options->rtol};
   }
-  const void **valid = NULL, **padded[2] = {NULL, NULL};
-  if (dims) {
-    sizesPadValues(stored, dims, &values);
-    valid = memoryZeroed(nResults * sizeof *valid);
-    for (int32_t i = 0; i < stored->nResults; ++i)
-      valid[stored->results[i].index] = sizesFindValid(stored, &stored->results[i], dims);
-    for (size_t i = 0; i < nReferences; ++i)
-      references[i].values = padded[i] = padReference(stored, dims, nResults, references[i].values);
-  }
+}
 
+/// Values and references in storage.
+static void padRun(Run *run) {
+  const ShardProgram *stored = run->stored;
+  sizesPadValues(stored, run->dims, false, &run->values);
+  run->valid = memoryZeroed(run->nResults * sizeof *run->valid);
+  for (int32_t i = 0; i < stored->nResults; ++i)
+    run->valid[stored->results[i].index] = sizesFindValid(stored, &stored->results[i], run->dims);
+  for (size_t i = 0; i < run->nReferences; ++i)
+    run->references[i].values = run->padded[i] =
+        padReference(stored, run->dims, run->nResults, run->references[i].values);
+}
+
+static void executeRun(Run *run) {
+  const Options *options = run->session->options;
   ExecuteOptions execute = {.iterations = options->iterations,
-                            .nReferences = nReferences,
-                            .references = references,
+                            .nReferences = run->nReferences,
+                            .references = run->references,
                             .keepResults = options->save != NULL,
                             .isolated = options->isolate,
-                            .dims = dims,
-                            .valid = (const unsigned char *const *)valid};
-  Execution execution;
-  executeProgram(stored, &values, &execute, &execution);
-  for (size_t i = 0; i < originalRun.nFaults; ++i) {
-    execution.faults =
-        memoryGrow(execution.faults, (execution.nFaults + 1) * sizeof *execution.faults);
-    if (asprintf(&execution.faults[execution.nFaults++], "unsharded program: %s",
-                 originalRun.faults[i]) < 0)
+                            .dims = run->dims,
+                            .valid = (const unsigned char *const *)run->valid};
+  Execution *execution = &run->execution;
+  executeProgram(run->stored, &run->values, &execute, execution);
+  for (size_t i = 0; i < run->originalRun.nFaults; ++i) {
+    execution->faults =
+        memoryGrow(execution->faults, (execution->nFaults + 1) * sizeof *execution->faults);
+    if (asprintf(&execution->faults[execution->nFaults++], "unsharded program: %s",
+                 run->originalRun.faults[i]) < 0)
       stop("out of memory");
   }
-  for (int32_t i = 0; dims && options->save && i < stored->nResults; ++i) {
-    void **kept = &execution.results[stored->results[i].index];
-    void *whole = sizesStrip(stored, &stored->results[i], dims, *kept);
+  for (int32_t i = 0; run->dims && options->save && i < run->stored->nResults; ++i) {
+    const ShardProgramValue *result = &run->stored->results[i];
+    void **kept = &execution->results[result->index];
+    void *whole = sizesStrip(run->stored, result, run->dims, *kept);
     free(*kept);
     *kept = whole;
   }
-  if (options->json)
-    reportJson(program, &execution, options->json);
-  if (options->save)
-    reportSave(program, &execution, options->save);
-  bool held = reportText(program, &execution, options->quiet);
-  if (!held && options->bisect)
-    bisectProgram(session->compiler, session->compiled, &original, &valueOptions);
+}
 
-  executionRelease(&execution);
-  executionRelease(&originalRun);
-  for (int32_t i = 0; expected && i < program->nResults; ++i)
-    shardNpyRelease(&expected[i]);
-  free(expected);
-  shardSafetensorsDestroy(expectedSet);
-  free(expectedValues);
+static void releaseRun(Run *run) {
+  executionRelease(&run->execution);
+  executionRelease(&run->originalRun);
+  for (int32_t i = 0; run->expected && i < run->program->nResults; ++i)
+    shardNpyRelease(&run->expected[i]);
+  free(run->expected);
+  shardSafetensorsDestroy(run->expectedSet);
+  free(run->expectedValues);
   for (size_t i = 0; i < 2; ++i)
-    if (padded[i])
-      freeAll(nResults, padded[i]);
-  if (valid)
-    freeAll(nResults, valid);
-  valuesRelease(&values);
-  free(exact);
-  compiledRelease(&original);
-  free(sized);
+    if (run->padded[i])
+      freeAll(run->nResults, run->padded[i]);
+  if (run->valid)
+    freeAll(run->nResults, run->valid);
+  valuesRelease(&run->values);
+  free(run->exact);
+  compiledRelease(&run->original);
+  free(run->sized);
+}
+
+/// Looks for the first op that differs: in the original, or where the program has bounds in an
+/// original with the same.
+static void bisectRun(const Run *run) {
+  const Session *session = run->session;
+  Compiled bounded = {0};
+  if (run->dims) {
+    char *text = sizesFormatBounds(run->stored);
+    compileOriginal(session->compiler, session->source, text, &bounded);
+    free(text);
+  }
+  bisectProgram(session->compiler, session->compiled, run->dims ? &bounded : &run->original,
+                &run->valueOptions, run->dims);
+  compiledRelease(&bounded);
+}
+
+/// One run of the program, with extents `dims` or null, and its comparisons. Whether they held.
+static bool runOnce(const Session *session, const int64_t *dims, bool first) {
+  const Options *options = session->options;
+  Run run = {.session = session, .dims = dims, .stored = session->compiled->program};
+  run.sized = dims ? sizesApply(run.stored, dims) : NULL;
+  run.program = run.sized ? run.sized : run.stored;
+  run.nResults = resultLimit(run.program);
+  if (dims && !options->quiet) {
+    char *text = sizesFormat(run.stored, dims);
+    printf("%ssizes: %s\n", first ? "" : "\n", text);
+    free(text);
+  }
+  if (!mlirOperationIsNull(session->source))
+    compileOriginalOf(&run, first);
+  drawValues(&run);
+  addReferences(&run);
+  if (dims)
+    padRun(&run);
+  executeRun(&run);
+  if (options->json)
+    reportJson(run.program, &run.execution, options->json);
+  if (options->save)
+    reportSave(run.program, &run.execution, options->save);
+  bool held = reportText(run.program, &run.execution, options->quiet);
+  if (!held && options->bisect)
+    bisectRun(&run);
+  releaseRun(&run);
   return held;
 }
 
 /// Options that have one place for the figures or results of one run.
-static void checkSizes(const Options *options, const ShardProgram *program, const Sizes *sizes) {
+static void checkSizes(const Options *options, const Sizes *sizes) {
   const char *single = options->json   ? "json"
                        : options->save ? "save"
                        : options->data ? "data"
                                        : NULL;
   if (sizes->nRuns > 1 && single)
     stop("--%s is for one size; --sizes asks for %" PRId32, single, sizes->nRuns);
-  if (program->nDims && options->bisect)
-    stop("--bisect is for programs of fixed extents, --dim=ARG:D=N");
 }
 
 int main(int argc, char **argv) {
@@ -356,7 +413,7 @@ int main(int argc, char **argv) {
                                                     : "");
   checkMemory(program, options.save != NULL, "the program");
   Sizes sizes = sizesCreate(program, &options);
-  checkSizes(&options, program, &sizes);
+  checkSizes(&options, &sizes);
   if (options.bisect)
     bisectCheck(&compiled, &options);
   bool held = true;

@@ -146,7 +146,8 @@ unsigned char *sizesFindValid(const ShardProgram *program, const ShardProgramVal
   return valid;
 }
 
-void sizesPadValues(const ShardProgram *program, const int64_t *dims, ValueSet *values) {
+void sizesPadValues(const ShardProgram *program, const int64_t *dims, bool zeros,
+                    ValueSet *values) {
   for (int32_t i = 0; i < program->nArguments; ++i) {
     const ShardProgramValue *value = &program->arguments[i];
     ValueSource *source = &values->sources[value->index];
@@ -159,7 +160,7 @@ void sizesPadValues(const ShardProgram *program, const int64_t *dims, ValueSet *
       count *= (size_t)shape[d];
     char *whole = memoryZeroed(count * bytes + 1), *padded = memoryZeroed(stored * bytes + 1);
     valuesDraw(source, value->element, count, whole);
-    for (size_t k = 0; k < stored; ++k)
+    for (size_t k = 0; k < stored && !zeros; ++k)
       elementPoison(value->element, padded, k);
     Transfer transfer = {whole, padded, bytes, false};
     visitValid(program, value, dims, transferElement, &transfer);
@@ -202,8 +203,8 @@ static void readSizes(const ShardProgram *program, const char *text, Sizes *size
   for (const char *p = equals; *p; ++p)
     nRuns += *p == ',';
   if (sizes->nRuns && sizes->nRuns != nRuns)
-    stop("--sizes=%s: %" PRId32 " sizes, %" PRId32 " of the dimension before it", text, nRuns,
-         sizes->nRuns);
+    stop("--sizes=%s: expected %" PRId32 " size%s, as of the dimension before it; got %" PRId32,
+         text, sizes->nRuns, sizes->nRuns == 1 ? "" : "s", nRuns);
   if (!sizes->nRuns) {
     sizes->nRuns = nRuns;
     sizes->dims = memoryZeroed((size_t)(nRuns * program->nDims) * sizeof(int64_t));
@@ -291,6 +292,15 @@ Sizes sizesCreate(const ShardProgram *program, const Options *options) {
   for (int32_t run = 0; run < sizes.nRuns; ++run)
     completeRun(program, sizes.dims + run * program->nDims);
   return sizes;
+}
+
+char *sizesFormatBounds(const ShardProgram *program) {
+  char *text = memoryZeroed((size_t)program->nDims * 96 + 1);
+  for (int32_t k = 0; k < program->nDims; ++k)
+    sprintf(text + strlen(text), "%s%" PRId32 ":%" PRId32 "=%" PRId64 "..%" PRId64, k ? "," : "",
+            program->dims[k].argument, program->dims[k].dimension, program->dims[k].least,
+            program->dims[k].most);
+  return text;
 }
 
 char *sizesFormat(const ShardProgram *program, const int64_t *dims) {

@@ -22,13 +22,16 @@ Sizes sizesCreate(const ShardProgram *program, const Options *options);
 
 /// "0:0=8,1:0=8", to be freed with free(): as --dim has it.
 char *sizesFormat(const ShardProgram *program, const int64_t *dims);
+/// "0:0=1..8,1:0=1..8", likewise.
+char *sizesFormatBounds(const ShardProgram *program);
 
 /// The program's tables with the true shapes of these extents. One block, to be freed with free();
 /// the program's otherwise.
 ShardProgram *sizesApply(const ShardProgram *program, const int64_t *dims);
 
-/// Puts the values of dynamic arguments, which have their true shapes, into storage.
-void sizesPadValues(const ShardProgram *program, const int64_t *dims, ValueSet *values);
+/// Puts the values of dynamic arguments, which have their true shapes, into storage with poison or
+/// zeros in the padding.
+void sizesPadValues(const ShardProgram *program, const int64_t *dims, bool zeros, ValueSet *values);
 
 /// A value of true shape in storage, zeros in the padding; and back. To be freed with free().
 void *sizesPad(const ShardProgram *program, const ShardProgramValue *value, const int64_t *dims,

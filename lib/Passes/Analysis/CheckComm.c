@@ -145,25 +145,27 @@ static MlirLogicalResult checkOp(void *user, MlirOperation op) {
 
 /// Spelling mistakes must not forbid nothing.
 static MlirLogicalResult checkForbid(const ShardPassRun *run, const char *forbid) {
+  MlirLocation nowhere = mlirLocationUnknownGet(run->context);
   for (const char *at = forbid; *at;) {
     size_t length = strcspn(at, ","), name = strcspn(at, ":,");
     bool known = false;
-    const char *kind;
-    for (intptr_t i = 0; (kind = shardCollectiveKindName(i)); ++i)
+    for (int i = 0; i < SHARD_RT_BARRIER; ++i) {
+      const char *kind = shardCollectiveKindName((ShardRtKind)i);
       known |= strlen(kind) == name && memcmp(kind, at, name) == 0;
+    }
     if (!known)
-      return shardEmitError(run->op,
-                            "forbid: '%.*s' is no kind of collective; expected all-reduce, "
-                            "all-gather, reduce-scatter, all-to-all, permute, broadcast or send",
-                            (int)name, at);
+      return shardEmitErrorAt(nowhere,
+                              "--forbid: '%.*s' is no kind of collective; expected all-reduce, "
+                              "all-gather, reduce-scatter, all-to-all, permute, broadcast or send",
+                              (int)name, at);
     static const char *const axes[] = {"pp", "dp", "ep", "sp", "tp"};
     bool axisKnown = name == length;
     for (size_t i = 0; i < sizeof axes / sizeof axes[0]; ++i)
       axisKnown |= length - name >= 3 && memcmp(at + name + 1, axes[i], 2) == 0 &&
                    (length - name == 3 || at[name + 3] == '.');
     if (!axisKnown)
-      return shardEmitError(run->op, "forbid: '%.*s' is no axis; expected pp, dp, ep, sp or tp",
-                            (int)(length - name - 1), at + name + 1);
+      return shardEmitErrorAt(nowhere, "--forbid: '%.*s' is no axis; expected pp, dp, ep, sp or tp",
+                              (int)(length - name - 1), at + name + 1);
     at += length + (at[length] == ',');
   }
   return mlirLogicalResultSuccess();

@@ -184,8 +184,7 @@ void shardRuleBindOp(ShardRuleBuilder *b, const ShardOpShape *shape, ShardOpRule
 
 static bool isLinalgBody(MlirOperation op) {
   MlirStringRef name = shardOpGetName(op);
-  return name.length > 7 && memcmp(name.data, "linalg.", 7) == 0 &&
-         mlirOperationGetNumRegions(op) == 1 &&
+  return shardNameHasDialect(name, "linalg") && mlirOperationGetNumRegions(op) == 1 &&
          mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0)).ptr;
 }
 

@@ -70,7 +70,7 @@ ShardCombiner shardBodyGetCombiner(MlirOperation op, intptr_t result) {
 }
 
 /// Degree of a body value in the chosen block arguments: 0 constant, 1 linear without a constant
-/// term, 2 anything else. `zero` values count as any degree.
+/// term, 2 anything else. Zeros count as any degree where one of two values is selected.
 typedef struct DegreeQuery {
   MlirBlock body;
   uint32_t variables;                 // bit per block argument
@@ -78,6 +78,28 @@ typedef struct DegreeQuery {
   const ShardPortShape *extracts[32]; // captured tensors that are variables
   int32_t nExtracts;
 } DegreeQuery;
+
+static bool isZeroConstant(MlirValue value);
+
+/// A value of the body that is zero wherever it is read: a constant, or an input that is one.
+static bool isZeroInBody(const DegreeQuery *q, MlirValue value) {
+  if (!mlirValueIsABlockArgument(value))
+    return isZeroConstant(value);
+  if (!mlirBlockEqual(mlirBlockArgumentGetOwner(value), q->body))
+    return false;
+  MlirOperation op = mlirBlockGetParentOperation(q->body);
+  intptr_t number = mlirBlockArgumentGetArgNumber(value);
+  return number < mlirOperationGetNumOperands(op) - mlirOperationGetNumResults(op) &&
+         isZeroConstant(mlirOperationGetOperand(op, number));
+}
+
+/// Of a value that is one of two by a condition.
+static int degreeOfSelected(const DegreeQuery *q, MlirOperation select, const int degrees[3]) {
+  bool linear = degrees[0] == 0;
+  for (intptr_t i = 1; i < 3; ++i)
+    linear &= degrees[i] == 1 || isZeroInBody(q, mlirOperationGetOperand(select, i));
+  return linear ? 1 : 2;
+}
 
 static int degreeOf(const DegreeQuery *q, MlirValue value, int depth) {
   if (depth > 64)
@@ -119,7 +141,7 @@ static int degreeOf(const DegreeQuery *q, MlirValue value, int depth) {
       shardOpIs(def, "arith.extf"))
     return degrees[0];
   if (shardOpIs(def, "arith.select"))
-    return degrees[0] == 0 && degrees[1] == 1 && degrees[2] == 1 ? 1 : 2;
+    return degreeOfSelected(q, def, degrees);
   return 2;
 }
 
@@ -156,8 +178,6 @@ static bool multipliesInputs(MlirBlock body, MlirValue value, intptr_t nInputs, 
       return true;
   return false;
 }
-
-static bool isZeroConstant(MlirValue value);
 
 static bool isZeroAttribute(MlirAttribute attribute) {
   if (mlirAttributeIsAFloat(attribute))
@@ -408,7 +428,7 @@ MlirAttribute shardCombinerIdentity(ShardCombiner combiner, MlirType element) {
     return shardAttrNumber(element, combiner == SHARD_COMBINER_PRODUCT ? 1
                                     : combiner == SHARD_COMBINER_MAX   ? -INFINITY
                                     : combiner == SHARD_COMBINER_MIN   ? INFINITY
-                                                                       : 0);
+                                                                       : -0.0);
   unsigned width = mlirTypeIsAIndex(element) ? 64 : mlirIntegerTypeGetWidth(element);
   int64_t least = width >= 64 ? INT64_MIN : -((int64_t)1 << (width - 1));
   int64_t value = combiner == SHARD_COMBINER_PRODUCT ? 1

@@ -23,10 +23,6 @@ static void describeElementwise(ShardRuleBuilder *b, MlirOperation op, ShardOpSh
 static void describeSource(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape);
 static void describeConstant(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape);
 static void describeReshape(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape);
-static void describeExtractSlice(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape);
-static void describeInsertSlice(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape);
-static void describePad(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape);
-static void describeConcat(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape);
 
 #define LINALG_SUMMARY                                                                             \
   "one factor a loop; parallel if in a result's map, else a reduction with the body's combiner"
@@ -129,13 +125,13 @@ static const ShardOpEntry opTable[] = {
     {"tensor.cast", ELEMENTWISE_SUMMARY, SHARD_OP_COMPUTE, describeElementwise, NULL},
     {"tensor.expand_shape", "each operand dimension is the product of its group", SHARD_OP_RESHAPE, describeReshape, shardLocaliseExpand},
     {"tensor.collapse_shape", "each result dimension is the product of its group", SHARD_OP_RESHAPE, describeReshape, NULL},
-    {"tensor.extract_slice", "whole dimensions parallel; a tile of equal tiles is a window on its minor factor; any other window that no op cuts in pieces is split with its source, and what lies elsewhere moves; else whole", SHARD_OP_SLICE, describeExtractSlice, shardLocaliseExtractSlice},
-    {"tensor.insert_slice", "whole dimensions parallel; a tile as in tensor.extract_slice; any other window: the destination's dimension parallel, the source whole along it, and each rank writes what is its own", SHARD_OP_SLICE, describeInsertSlice, shardLocaliseInsertSlice},
+    {"tensor.extract_slice", "whole dimensions parallel; a tile of equal tiles is a window on its minor factor; any other window that no op cuts in pieces is split with its source, and what lies elsewhere moves; else whole", SHARD_OP_SLICE, shardRuleDescribeExtractSlice, shardLocaliseExtractSlice},
+    {"tensor.insert_slice", "whole dimensions parallel; a tile as in tensor.extract_slice; any other window: the destination's dimension parallel, the source whole along it, and each rank writes what is its own", SHARD_OP_SLICE, shardRuleDescribeInsertSlice, shardLocaliseInsertSlice},
     {"tensor.extract", "the tensor whole; of a larger one the element is cut out first", SHARD_OP_WHOLE, shardRuleDescribeWhole, NULL},
     {"tensor.insert", "the tensor whole; into a larger one the element goes as a slice", SHARD_OP_WHOLE, shardRuleDescribeWhole, NULL},
     {"tensor.from_elements", "whole: every rank has the elements", SHARD_OP_WHOLE, shardRuleDescribeWhole, NULL},
-    {"tensor.pad", "dimensions without padding parallel; padded ones that no op cuts in pieces are split with their source, and what lies elsewhere moves; else whole", SHARD_OP_SLICE, describePad, shardLocalisePad},
-    {"tensor.concat", "other dimensions parallel; the joined one is [pieces, piece] when pieces are equal, else split with them, and what lies elsewhere moves", SHARD_OP_SLICE, describeConcat, NULL},
+    {"tensor.pad", "dimensions without padding parallel; padded ones that no op cuts in pieces are split with their source, and what lies elsewhere moves; else whole", SHARD_OP_SLICE, shardRuleDescribePad, shardLocalisePad},
+    {"tensor.concat", "other dimensions parallel; the joined one is [pieces, piece] when pieces are equal, else split with them, and what lies elsewhere moves", SHARD_OP_SLICE, shardRuleDescribeConcat, NULL},
     {"func.call", "the callee's own factors", SHARD_OP_CALL, shardRuleDescribeWhole, NULL},
     {"scf.for", "what it carries has one placement; the body is a function", SHARD_OP_LOOP, shardRuleDescribeLoop, shardLocaliseLoop},
     {"scf.if", "both branches give their results in one placement; each is a function", SHARD_OP_LOOP, shardRuleDescribeLoop, shardLocaliseLoop},
@@ -171,8 +167,7 @@ const ShardOpEntry *shardOpEntryFind(MlirStringRef name) {
   for (size_t i = 0; i < sizeof(opTable) / sizeof(opTable[0]); ++i)
     if (shardStringIs(name, opTable[i].name))
       return &opTable[i];
-  if ((name.length > 6 && memcmp(name.data, "arith.", 6) == 0) ||
-      (name.length > 5 && memcmp(name.data, "math.", 5) == 0))
+  if (shardNameHasDialect(name, "arith") || shardNameHasDialect(name, "math"))
     return &elementwiseEntry;
   return NULL;
 }
@@ -189,16 +184,16 @@ int32_t shardRuleAddLoop(ShardRuleBuilder *b, ShardOpShape *shape, int64_t size,
   return shape->nLoops++;
 }
 
-static ShardDimExpr dimWhole(void) { return (ShardDimExpr){.kind = SHARD_DIM_WHOLE}; }
-
-static ShardDimExpr dimProduct(ShardRuleBuilder *b, int32_t n, const int32_t *loops) {
+ShardDimExpr shardRuleDimProduct(ShardRuleBuilder *b, int32_t n, const int32_t *loops) {
   ShardDimExpr expr = {.kind = SHARD_DIM_PRODUCT, .nLoops = n};
   expr.loops = SHARD_ARENA_ARRAY(b->arena, int32_t, n ? n : 1);
   memcpy(expr.loops, loops, (size_t)n * sizeof(int32_t));
   return expr;
 }
 
-static ShardDimExpr dimLoop(ShardRuleBuilder *b, int32_t loop) { return dimProduct(b, 1, &loop); }
+ShardDimExpr shardRuleDimLoop(ShardRuleBuilder *b, int32_t loop) {
+  return shardRuleDimProduct(b, 1, &loop);
+}
 
 ShardPortShape *shardRuleAddPort(ShardRuleBuilder *b, ShardOpShape *shape, bool result,
                                  MlirValue value, int32_t operandIndex, MlirOperation user) {
@@ -215,7 +210,7 @@ ShardPortShape *shardRuleAddPort(ShardRuleBuilder *b, ShardOpShape *shape, bool 
   *port = (ShardPortShape){.value = value, .operandIndex = operandIndex, .user = user};
   port->dims = SHARD_ARENA_ARRAY(b->arena, ShardDimExpr, rank ? rank : 1);
   for (intptr_t d = 0; d < rank; ++d)
-    port->dims[d] = dimWhole();
+    port->dims[d] = shardRuleDimWhole();
   return port;
 }
 
@@ -289,7 +284,8 @@ static void describeExtracts(ShardRuleBuilder *b, MlirBlock body, ShardOpShape *
     for (intptr_t d = 0; d < rankOf(table); ++d) {
       int32_t loop = indexLoop(mlirOperationGetOperand(inner, d + 1));
       if (loop >= 0 && loop < nLoops)
-        port->dims[d] = shape->loops[loop].size == sizeOf(table, d) ? dimLoop(b, loop) : dimWhole();
+        port->dims[d] = shape->loops[loop].size == sizeOf(table, d) ? shardRuleDimLoop(b, loop)
+                                                                    : shardRuleDimWhole();
       else
         port->dims[d] = (ShardDimExpr){.kind = SHARD_DIM_GATHER};
     }
@@ -312,11 +308,11 @@ static ShardDimExpr describeMapResult(ShardRuleBuilder *b, ShardOpShape *shape, 
                                       int64_t size, bool mapsInAttribute) {
   if (mlirAffineExprIsADim(expr)) {
     int32_t loop = (int32_t)mlirAffineDimExprGetPosition(expr);
-    return shape->loops[loop].size == size ? dimLoop(b, loop) : dimWhole();
+    return shape->loops[loop].size == size ? shardRuleDimLoop(b, loop) : shardRuleDimWhole();
   }
   ShardRoll roll;
   if (shardRollRead(expr, &roll) && shape->loops[roll.loop].size == size && roll.extent == size)
-    return dimLoop(b, (int32_t)roll.loop);
+    return shardRuleDimLoop(b, (int32_t)roll.loop);
   if (mlirAffineExprIsAFloorDiv(expr)) {
     MlirAffineExpr dim = mlirAffineBinaryOpExprGetLHS(expr),
                    by = mlirAffineBinaryOpExprGetRHS(expr);
@@ -324,12 +320,12 @@ static ShardDimExpr describeMapResult(ShardRuleBuilder *b, ShardOpShape *shape, 
       int32_t loop = (int32_t)mlirAffineDimExprGetPosition(dim);
       int64_t part = mlirAffineConstantExprGetValue(by);
       if (part > 0 && size > 0 && shape->loops[loop].size == size * part) {
-        ShardDimExpr result = dimLoop(b, loop);
+        ShardDimExpr result = shardRuleDimLoop(b, loop);
         result.kind = SHARD_DIM_PREFIX;
         return result;
       }
     }
-    return dimWhole();
+    return shardRuleDimWhole();
   }
   if (mlirAffineExprIsAAdd(expr)) {
     MlirAffineExpr major = mlirAffineBinaryOpExprGetLHS(expr);
@@ -339,31 +335,31 @@ static ShardDimExpr describeMapResult(ShardRuleBuilder *b, ShardOpShape *shape, 
       major = minor, minor = swap;
     }
     if (!mlirAffineExprIsADim(minor))
-      return dimWhole();
+      return shardRuleDimWhole();
     int64_t stride = 1;
     if (mlirAffineExprIsAMul(major)) {
       MlirAffineExpr by = mlirAffineBinaryOpExprGetRHS(major);
       if (!mlirAffineExprIsAConstant(by))
-        return dimWhole();
+        return shardRuleDimWhole();
       stride = mlirAffineConstantExprGetValue(by);
       major = mlirAffineBinaryOpExprGetLHS(major);
     }
     if (!mlirAffineExprIsADim(major))
-      return dimWhole();
+      return shardRuleDimWhole();
     int32_t loops[2] = {(int32_t)mlirAffineDimExprGetPosition(major),
                         (int32_t)mlirAffineDimExprGetPosition(minor)};
     int64_t sizes[2] = {shape->loops[loops[0]].size, shape->loops[loops[1]].size};
     if (sizes[0] == 1 && sizes[1] == size)
-      return dimLoop(b, loops[1]);
+      return shardRuleDimLoop(b, loops[1]);
     if (sizes[1] == 1 && stride == 1 && sizes[0] == size)
-      return dimLoop(b, loops[0]);
+      return shardRuleDimLoop(b, loops[0]);
     if (sizes[1] == stride && sizes[0] * stride == size) {
       if (stride > 1 && !mapsInAttribute) // a named op's stride stays the size of a whole tile
         shape->loops[loops[1]].whole = true;
-      return dimProduct(b, 2, loops);
+      return shardRuleDimProduct(b, 2, loops);
     }
   }
-  return dimWhole();
+  return shardRuleDimWhole();
 }
 
 static void describeLinalg(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape) {
@@ -433,7 +429,7 @@ static void describeElementwise(ShardRuleBuilder *b, MlirOperation op, ShardOpSh
       continue;
     for (intptr_t d = 0; d < rankOf(result); ++d)
       if (sizeOf(port->value, d) == shape->loops[d].size)
-        port->dims[d] = dimLoop(b, (int32_t)d);
+        port->dims[d] = shardRuleDimLoop(b, (int32_t)d);
   }
 }
 
@@ -461,149 +457,8 @@ static void describeReshape(ShardRuleBuilder *b, MlirOperation op, ShardOpShape 
     intptr_t count = mlirArrayAttrGetNumElements(mlirArrayAttrGetElement(groups, g));
     for (intptr_t k = 0; k < count; ++k, ++fineDim) {
       loops[n] = shardRuleAddLoop(b, shape, sizeOf(fine->value, fineDim), false, false);
-      fine->dims[fineDim] = dimLoop(b, loops[n++]);
+      fine->dims[fineDim] = shardRuleDimLoop(b, loops[n++]);
     }
-    coarse->dims[g] = dimProduct(b, n, loops);
-  }
-}
-
-static bool readI64Array(MlirOperation op, const char *name, intptr_t rank, int64_t *out) {
-  MlirAttribute attribute = shardOpGetAttribute(op, name);
-  if (!attribute.ptr || !mlirAttributeIsADenseI64Array(attribute) ||
-      mlirDenseArrayGetNumElements(attribute) != rank || rank > SHARD_MAX_LOOPS)
-    return false;
-  for (intptr_t i = 0; i < rank; ++i)
-    out[i] = mlirDenseI64ArrayGetElement(attribute, i);
-  return true;
-}
-
-/// A window [offset, offset + size) of a dimension of `full` steps: a whole dimension, one of equal
-/// tiles ([tile number, step in tile]), or something else. `loop` runs over the window.
-static ShardDimExpr windowDim(ShardRuleBuilder *b, ShardOpShape *shape, int64_t full,
-                              int64_t offset, int64_t size, int64_t stride, int32_t loop,
-                              bool wholeTiles) {
-  if (size == full && offset == 0 && stride == 1)
-    return dimLoop(b, loop);
-  if (stride == 1 && size > 1 && offset >= 0 && offset % size == 0 && full % size == 0) {
-    int32_t loops[2] = {shardRuleAddLoop(b, shape, full / size, wholeTiles, false), loop};
-    return dimProduct(b, 2, loops);
-  }
-  return dimWhole();
-}
-
-bool shardSliceMatchDims(MlirType reduced, intptr_t rank, const int64_t *sizes, int32_t *out) {
-  intptr_t next = 0, reducedRank = (intptr_t)mlirShapedTypeGetRank(reduced);
-  for (intptr_t d = 0; d < rank; ++d) {
-    intptr_t left = rank - d, needed = reducedRank - next;
-    if (next < reducedRank && mlirShapedTypeGetDimSize(reduced, next) == sizes[d] &&
-        (sizes[d] != 1 || needed >= left))
-      out[d] = (int32_t)next++;
-    else if (sizes[d] == 1)
-      out[d] = -1;
-    else
-      return false;
-  }
-  return next == reducedRank;
-}
-
-/// Do other slices cut this dimension in pieces of another size? Then no one tiling is right for
-/// all, and tying the pieces to it would tie what they mean to each other.
-static bool isCutOtherwise(MlirValue source, intptr_t dim, int64_t size) {
-  for (MlirOpOperand use = mlirValueGetFirstUse(source); !mlirOpOperandIsNull(use);
-       use = mlirOpOperandGetNextUse(use)) {
-    MlirOperation user = mlirOpOperandGetOwner(use);
-    int64_t sizes[SHARD_MAX_LOOPS];
-    if (mlirOpOperandGetOperandNumber(use) != 0 || !shardOpIs(user, "tensor.extract_slice") ||
-        !readI64Array(user, "static_sizes", (intptr_t)rankOf(source), sizes))
-      continue;
-    if (sizes[dim] != size && sizes[dim] != sizeOf(source, dim))
-      return true;
-  }
-  return false;
-}
-
-static void describeExtractSlice(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape) {
-  shardRuleAddAllPorts(b, op, shape);
-  ShardPortShape *source = &shape->operands[0], *result = &shape->results[0];
-  intptr_t rank = (intptr_t)rankOf(source->value);
-  int64_t offsets[SHARD_MAX_LOOPS], sizes[SHARD_MAX_LOOPS], strides[SHARD_MAX_LOOPS];
-  int32_t reduced[SHARD_MAX_LOOPS];
-  if (!readI64Array(op, "static_offsets", rank, offsets) ||
-      !readI64Array(op, "static_sizes", rank, sizes) ||
-      !readI64Array(op, "static_strides", rank, strides) ||
-      !shardSliceMatchDims(mlirValueGetType(result->value), rank, sizes, reduced))
-    return;
-  for (intptr_t d = 0; d < rank; ++d) {
-    if (reduced[d] < 0)
-      continue;
-    int32_t loop = shardRuleAddLoop(b, shape, sizes[d], false, false);
-    bool cut = sizes[d] != sizeOf(source->value, d);
-    ShardDimExpr window = cut && isCutOtherwise(source->value, d, sizes[d])
-                              ? dimWhole()
-                              : windowDim(b, shape, sizeOf(source->value, d), offsets[d], sizes[d],
-                                          strides[d], loop, true);
-    source->dims[d] = window;
-    if (window.kind != SHARD_DIM_WHOLE)
-      result->dims[reduced[d]] = dimLoop(b, loop);
-  }
-}
-
-static void describeInsertSlice(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape) {
-  shardRuleAddAllPorts(b, op, shape);
-  ShardPortShape *source = &shape->operands[0], *dest = &shape->operands[1],
-                 *result = &shape->results[0];
-  intptr_t rank = (intptr_t)rankOf(result->value);
-  int64_t offsets[SHARD_MAX_LOOPS], sizes[SHARD_MAX_LOOPS], strides[SHARD_MAX_LOOPS];
-  int32_t reduced[SHARD_MAX_LOOPS];
-  if (!readI64Array(op, "static_offsets", rank, offsets) ||
-      !readI64Array(op, "static_sizes", rank, sizes) ||
-      !readI64Array(op, "static_strides", rank, strides) ||
-      !shardSliceMatchDims(mlirValueGetType(source->value), rank, sizes, reduced))
-    return;
-  for (intptr_t d = 0; d < rank; ++d) {
-    int64_t full = sizeOf(result->value, d);
-    int32_t loop = shardRuleAddLoop(b, shape, sizes[d], false, false);
-    ShardDimExpr window = windowDim(b, shape, full, offsets[d], sizes[d], strides[d], loop, false);
-    if (window.kind != SHARD_DIM_WHOLE && reduced[d] >= 0)
-      source->dims[reduced[d]] = dimLoop(b, loop);
-    else if (window.kind == SHARD_DIM_WHOLE && strides[d] == 1) // the owner writes
-      window = dimLoop(b, shardRuleAddLoop(b, shape, full, false, false));
-    dest->dims[d] = result->dims[d] = window;
-  }
-}
-
-static void describePad(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape) {
-  shardRuleAddAllPorts(b, op, shape);
-  ShardPortShape *source = &shape->operands[0], *result = &shape->results[0];
-  intptr_t rank = (intptr_t)rankOf(result->value);
-  int64_t low[SHARD_MAX_LOOPS], high[SHARD_MAX_LOOPS];
-  if (!readI64Array(op, "static_low", rank, low) || !readI64Array(op, "static_high", rank, high))
-    return;
-  for (intptr_t d = 0; d < rank; ++d)
-    if (low[d] == 0 && high[d] == 0)
-      source->dims[d] = result->dims[d] =
-          dimLoop(b, shardRuleAddLoop(b, shape, sizeOf(result->value, d), false, false));
-}
-
-static void describeConcat(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape) {
-  shardRuleAddAllPorts(b, op, shape);
-  ShardPortShape *result = &shape->results[0];
-  int64_t dim = 0;
-  shardAttrGetI64(shardOpGetAttribute(op, "dim"), &dim);
-  bool equal = true;
-  for (int32_t i = 1; i < shape->nOperands; ++i)
-    equal &= sizeOf(shape->operands[i].value, dim) == sizeOf(shape->operands[0].value, dim);
-  for (intptr_t d = 0; d < rankOf(result->value); ++d) {
-    if (d == dim && !equal)
-      continue;
-    int32_t loop = shardRuleAddLoop(b, shape, sizeOf(shape->operands[0].value, d), false, false);
-    for (int32_t i = 0; i < shape->nOperands; ++i)
-      shape->operands[i].dims[d] = dimLoop(b, loop);
-    if (d == dim && shape->nOperands > 1) {
-      int32_t loops[2] = {shardRuleAddLoop(b, shape, shape->nOperands, true, false), loop};
-      result->dims[d] = dimProduct(b, 2, loops);
-    } else {
-      result->dims[d] = dimLoop(b, loop);
-    }
+    coarse->dims[g] = shardRuleDimProduct(b, n, loops);
   }
 }

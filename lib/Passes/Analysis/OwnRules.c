@@ -77,7 +77,7 @@ static bool parseDim(Parser *p, ShardOwnDim *out) {
   do {
     MlirStringRef name = takeName(p);
     if (!name.length)
-      return fail(p, "expected the name of a dimension, _ or )");
+      return fail(p, "expected the name of a dimension, '_' or ')'");
     if (shardStringIs(name, "_")) {
       *out = (ShardOwnDim){0};
       return n == 0 || fail(p, "_ is no factor of a product");
@@ -101,7 +101,7 @@ static bool parseDim(Parser *p, ShardOwnDim *out) {
 /// "(b d, d k)": ports, each a list of dimensions.
 static bool parsePorts(Parser *p, int32_t *outCount, const ShardOwnPort **outPorts) {
   if (!take(p, "("))
-    return fail(p, "expected (");
+    return fail(p, "expected '('");
   ShardOwnPort *ports = NULL;
   int32_t n = 0;
   size_t capacity = 0;
@@ -120,7 +120,7 @@ static bool parsePorts(Parser *p, int32_t *outCount, const ShardOwnPort **outPor
   } while (take(p, ","));
   *outCount = n;
   *outPorts = ports;
-  return take(p, ")") || fail(p, "expected , or )");
+  return take(p, ")") || fail(p, "expected ',' or ')'");
 }
 
 static ShardCombiner combinerNamed(MlirStringRef name) {
@@ -150,7 +150,7 @@ static bool parseClause(Parser *p) {
     rule->pad = strtod(text, &after);
     rule->hasPad = after != text;
     p->at += after - text;
-    return rule->hasPad || fail(p, "expected a number after pad");
+    return rule->hasPad || fail(p, "expected a number after 'pad'");
   }
   ShardCombiner combiner = combinerNamed(word);
   bool whole = shardStringIs(word, "whole");
@@ -162,7 +162,7 @@ static bool parseClause(Parser *p) {
   int32_t number = nameNumber(p, name, false);
   if (number < 0) {
     p->at = name.data;
-    return fail(p, "expected a name that the dimensions have");
+    return fail(p, "expected the name of one of the dimensions");
   }
   if (whole) {
     rule->whole[number] = true;
@@ -182,7 +182,7 @@ bool shardOwnRuleParse(MlirStringRef text, ShardArena *arena, ShardOwnRule *out,
   Parser p = {.arena = arena, .begin = text.data, .at = text.data, .rule = out};
   p.end = text.data + text.length;
   bool ok = parsePorts(&p, &out->nOperands, &out->operands) &&
-            (take(&p, "->") || fail(&p, "expected ->")) &&
+            (take(&p, "->") || fail(&p, "expected '->'")) &&
             parsePorts(&p, &out->nResults, &out->results);
   out->combiners = SHARD_ARENA_ARRAY(arena, ShardCombiner, out->nNames + 1);
   out->whole = SHARD_ARENA_ARRAY(arena, bool, out->nNames + 1);
@@ -197,11 +197,11 @@ bool shardOwnRuleParse(MlirStringRef text, ShardArena *arena, ShardOwnRule *out,
 // An op against its rule
 //===----------------------------------------------------------------------===//
 
-static const ShardOwnPort *portOf(const ShardOwnRule *rule, int32_t i) {
+const ShardOwnPort *shardOwnRulePort(const ShardOwnRule *rule, int32_t i) {
   return i < rule->nOperands ? &rule->operands[i] : &rule->results[i - rule->nOperands];
 }
 
-static MlirType typeOfPort(const ShardOwnRule *rule, MlirOperation op, int32_t i) {
+MlirType shardOwnRuleTypeOfPort(const ShardOwnRule *rule, MlirOperation op, int32_t i) {
   return mlirValueGetType(i < rule->nOperands ? mlirOperationGetOperand(op, i)
                                               : mlirOperationGetResult(op, i - rule->nOperands));
 }
@@ -248,8 +248,8 @@ bool shardOwnRuleFit(const ShardOwnRule *rule, MlirOperation op, ShardArena *are
     sizes[i] = rule->sizes[i];
   for (int pass = 0; pass < 3; ++pass)
     for (int32_t i = 0; i < rule->nOperands + rule->nResults; ++i) {
-      const ShardOwnPort *port = portOf(rule, i);
-      MlirType type = typeOfPort(rule, op, i);
+      const ShardOwnPort *port = shardOwnRulePort(rule, i);
+      MlirType type = shardOwnRuleTypeOfPort(rule, op, i);
       int64_t rank = mlirTypeIsARankedTensor(type) ? mlirShapedTypeGetRank(type) : 0;
       if (rank != port->rank) {
         *outMessage = shardArenaFormat(arena, "%s %d has %d dimensions, in its rule %d",
@@ -264,6 +264,25 @@ bool shardOwnRuleFit(const ShardOwnRule *rule, MlirOperation op, ShardArena *are
           return false;
     }
   return true;
+}
+
+bool shardOwnRuleSplits(const ShardOwnRule *rule, int32_t name) {
+  return !rule->whole[name] &&
+         (inResults(rule, name) || rule->combiners[name] != SHARD_COMBINER_NONE);
+}
+
+MlirType shardOwnRuleLocalType(const ShardOwnRule *rule, int32_t port, MlirType type,
+                               const int64_t *sizes, ShardArena *arena) {
+  const ShardOwnPort *own = shardOwnRulePort(rule, port);
+  if (!mlirTypeIsARankedTensor(type))
+    return type;
+  int64_t *shape = SHARD_ARENA_ARRAY(arena, int64_t, own->rank + 1);
+  for (int32_t d = 0; d < own->rank; ++d) {
+    shape[d] = own->dims[d].n ? 1 : mlirShapedTypeGetDimSize(type, d);
+    for (int32_t k = 0; k < own->dims[d].n; ++k)
+      shape[d] *= sizes[own->dims[d].names[k]];
+  }
+  return shardTensorWithShape(type, own->rank, shape);
 }
 
 //===----------------------------------------------------------------------===//

@@ -38,6 +38,16 @@ bool shardOwnRuleParse(MlirStringRef text, ShardArena *arena, ShardOwnRule *out,
 bool shardOwnRuleFit(const ShardOwnRule *rule, MlirOperation op, ShardArena *arena, int64_t *sizes,
                      const char **outMessage);
 
+/// Whether the rule lets dimensions of a name be split.
+bool shardOwnRuleSplits(const ShardOwnRule *rule, int32_t name);
+/// Dimensions of operand `port`, or of a result behind them.
+const ShardOwnPort *shardOwnRulePort(const ShardOwnRule *rule, int32_t port);
+/// `type` of that port when the names have `sizes`; no tensor: itself.
+MlirType shardOwnRuleLocalType(const ShardOwnRule *rule, int32_t port, MlirType type,
+                               const int64_t *sizes, ShardArena *arena);
+/// The types of all operands, and results behind them, of `op`.
+MlirType shardOwnRuleTypeOfPort(const ShardOwnRule *rule, MlirOperation op, int32_t port);
+
 /// Where shard-import puts the rule of an op, and a module the bodies of such ops as text.
 #define SHARD_OWN_RULE "spmd.rule"
 #define SHARD_OWN_BODIES "spmd.bodies"

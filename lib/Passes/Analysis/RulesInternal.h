@@ -123,6 +123,20 @@ void shardRuleAddAllPorts(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *s
 int32_t shardRuleAddLoop(ShardRuleBuilder *b, ShardOpShape *shape, int64_t size, bool whole,
                          bool real);
 
+/// OpTable.c: a dimension as the product of `loops`, major first; as one loop; as one that stays
+/// whole.
+ShardDimExpr shardRuleDimProduct(ShardRuleBuilder *b, int32_t n, const int32_t *loops);
+ShardDimExpr shardRuleDimLoop(ShardRuleBuilder *b, int32_t loop);
+static inline ShardDimExpr shardRuleDimWhole(void) {
+  return (ShardDimExpr){.kind = SHARD_DIM_WHOLE};
+}
+
+/// SliceRules.c: the rows of tensor.extract_slice, insert_slice, pad and concat.
+void shardRuleDescribeExtractSlice(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape);
+void shardRuleDescribeInsertSlice(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape);
+void shardRuleDescribePad(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape);
+void shardRuleDescribeConcat(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape);
+
 /// OwnRules.c: ops that a file of rules describes.
 bool shardRuleIsOwn(MlirOperation op);
 void shardRuleDescribeOwn(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *shape);

@@ -97,7 +97,8 @@ static const char *explainUnknownDialect(ParseState *state, MlirLocation locatio
     return NULL;
   const char *advice = shardDialectGetAdvice(dialect);
   if (!advice)
-    advice = "models are made of func, linalg, tensor, arith, math, tosa, scf and cf.assert";
+    advice = "models are made of func, linalg, tensor, arith, math, tosa, scf and cf.assert; "
+             "an op of your own, in generic form, takes a rule (--rules=FILE)";
   if (op.length)
     return shardArenaFormat(state->arena, "op '%.*s': dialect '%.*s' is not supported; %s",
                             (int)op.length, op.data, (int)dialect.length, dialect.data, advice);

@@ -6,26 +6,22 @@
 #include "mlir-c/BuiltinAttributes.h"
 
 static const struct {
-  const char *op, *kind;
-} kinds[] = {{"shard.all_reduce", "all-reduce"},
-             {"shard.all_gather", "all-gather"},
-             {"shard.reduce_scatter", "reduce-scatter"},
-             {"shard.all_to_all", "all-to-all"},
-             {"shard.shift", "permute"},
-             {"shard.broadcast", "broadcast"},
-             {"shard.send", "send"},
-             {"shard.recv", "send"}};
-enum { nOps = sizeof kinds / sizeof kinds[0], nKinds = nOps - 1 }; // the last two are one
+  const char *name, *op;
+} kinds[] = {
+#define SHARD_COLLECTIVE(Kind, Name, Op) [Kind] = {Name, Op},
+#include "../../Collectives.def"
+};
+enum { nKinds = sizeof kinds / sizeof kinds[0] };
 
 const char *shardCollectiveKind(MlirOperation op) {
-  for (int i = 0; i < nOps; ++i)
+  for (int i = 0; i < nKinds; ++i)
     if (shardOpIs(op, kinds[i].op))
-      return kinds[i].kind;
-  return NULL;
+      return kinds[i].name;
+  return shardOpIs(op, "shard.recv") ? kinds[SHARD_RT_SEND].name : NULL;
 }
 
-const char *shardCollectiveKindName(intptr_t index) {
-  return index >= 0 && index < nKinds ? kinds[index].kind : NULL;
+const char *shardCollectiveKindName(ShardRtKind kind) {
+  return (unsigned)kind < nKinds ? kinds[kind].name : NULL;
 }
 
 int64_t shardSiteCallCount(MlirAttribute calls) {

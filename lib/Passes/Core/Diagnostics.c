@@ -1,7 +1,6 @@
 //===- Diagnostics.c - One error a failure, at the op -------------*- C -*-===//
 #include "Diagnostics.h"
 
-#include "Arena.h"
 #include "DiagnosticsShim.h"
 
 #include <stdarg.h>
@@ -49,6 +48,27 @@ MlirLogicalResult shardEmitErrorWithNote(MlirLocation location, const char *text
   shardDiagnosticEmit(location, MlirDiagnosticError, mlirStringRefCreateFromCString(text),
                       noteLocation, note);
   return mlirLogicalResultFailure();
+}
+
+static MlirLogicalResult keepFirstError(MlirDiagnostic diagnostic, void *user) {
+  ShardFirstError *first = user;
+  if (mlirDiagnosticGetSeverity(diagnostic) != MlirDiagnosticError || first->text.data)
+    return mlirLogicalResultSuccess();
+  mlirDiagnosticPrint(diagnostic, shardTextAppend, &first->text);
+  first->location = mlirDiagnosticGetLocation(diagnostic);
+  return mlirLogicalResultSuccess();
+}
+
+void shardFirstErrorBegin(ShardFirstError *first, MlirOperation op, ShardArena *arena) {
+  *first = (ShardFirstError){.context = mlirOperationGetContext(op),
+                             .location = mlirOperationGetLocation(op),
+                             .text = {.arena = arena}};
+  first->handler = mlirContextAttachDiagnosticHandler(first->context, keepFirstError, first, NULL);
+}
+
+const char *shardFirstErrorEnd(ShardFirstError *first) {
+  mlirContextDetachDiagnosticHandler(first->context, first->handler);
+  return first->text.data;
 }
 
 void shardEmitRemark(MlirOperation op, const char *format, ...) {

@@ -43,6 +43,11 @@ MlirStringRef shardOpGetName(MlirOperation op) {
   return mlirIdentifierStr(mlirOperationGetName(op));
 }
 
+bool shardNameHasDialect(MlirStringRef name, const char *dialect) {
+  size_t n = strlen(dialect);
+  return name.length > n + 1 && name.data[n] == '.' && memcmp(name.data, dialect, n) == 0;
+}
+
 bool shardOpIs(MlirOperation op, const char *name) {
   if (mlirOperationIsNull(op))
     return false;

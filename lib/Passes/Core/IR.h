@@ -21,6 +21,8 @@ typedef struct ShardNamedAttribute {
   const char *name;
   MlirAttribute attribute;
 } ShardNamedAttribute;
+/// Whether the name of an op or attribute is "DIALECT.something".
+bool shardNameHasDialect(MlirStringRef name, const char *dialect);
 
 /// Creates an op and inserts it before `before` (or at the end of `block` when `before` is null).
 /// Types of results, operands, attributes and owned regions. Asserts that each attribute reads back

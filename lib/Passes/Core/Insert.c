@@ -6,6 +6,7 @@
 #include "mlir-c/AffineExpr.h"
 #include "mlir-c/BuiltinAttributes.h"
 #include "mlir-c/BuiltinTypes.h"
+#include "mlir-c/Dialect/Linalg.h"
 
 #include <assert.h>
 #include <string.h>
@@ -95,19 +96,24 @@ static MlirBlock createBody(const ShardInsert *at, intptr_t n, const MlirValue *
   return body;
 }
 
-MlirValue shardInsertFill(const ShardInsert *at, MlirType type, MlirAttribute value) {
-  MlirValue operands[2] = {shardInsertScalar(at, value), shardInsertEmpty(at, type)};
-  MlirBlock body = createBody(at, 2, operands);
-  MlirValue in = mlirBlockGetArgument(body, 0);
-  shardOpCreate(body, none, at->location, "linalg.yield", 0, NULL, 1, &in, 0, NULL, 0, NULL);
-  MlirRegion region = mlirRegionCreate();
-  mlirRegionAppendOwnedBlock(region, body);
+MlirValue shardCreateFilled(MlirBlock block, MlirOperation before, MlirLocation location,
+                            const char *name, MlirValue input, MlirValue init) {
+  MlirType type = mlirValueGetType(init);
+  MlirValue operands[2] = {input, init};
   int32_t segments[2] = {1, 1};
   ShardNamedAttribute sizes = {"operandSegmentSizes",
-                               mlirDenseI32ArrayGet(at->context, 2, segments)};
-  return mlirOperationGetResult(shardOpCreate(at->block, at->before, at->location, "linalg.fill", 1,
-                                              &type, 2, operands, 1, &sizes, 1, &region),
-                                0);
+                               mlirDenseI32ArrayGet(mlirLocationGetContext(location), 2, segments)};
+  MlirRegion region = mlirRegionCreate();
+  MlirOperation op =
+      shardOpCreate(block, before, location, name, 1, &type, 2, operands, 1, &sizes, 1, &region);
+  mlirLinalgFillBuiltinNamedOpRegion(op);
+  return mlirOperationGetResult(op, 0);
+}
+
+MlirValue shardInsertFill(const ShardInsert *at, MlirType type, MlirAttribute value) {
+  MlirValue scalar = shardInsertScalar(at, value);
+  return shardCreateFilled(at->block, at->before, at->location, "linalg.fill", scalar,
+                           shardInsertEmpty(at, type));
 }
 
 MlirOperation shardInsertGeneric(const ShardInsert *at, const char *iterators, intptr_t nInputs,

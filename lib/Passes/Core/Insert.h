@@ -30,6 +30,10 @@ MlirValue shardInsertSelect(const ShardInsert *at, MlirValue condition, MlirValu
 MlirValue shardInsertCompare(const ShardInsert *at, int predicate, MlirValue a, MlirValue b);
 MlirValue shardInsertScalar(const ShardInsert *at, MlirAttribute value);
 MlirValue shardInsertIndexConstant(const ShardInsert *at, int64_t value);
+/// linalg.fill or linalg.copy of `input`, a scalar or a tensor, into `init`; as shardOpCreate,
+/// before `before` or at the end of `block`.
+MlirValue shardCreateFilled(MlirBlock block, MlirOperation before, MlirLocation location,
+                            const char *name, MlirValue input, MlirValue init);
 /// A number as an attribute of an element type: float, integer or index.
 MlirAttribute shardAttrNumber(MlirType element, double value);
 /// linalg.index, in a body.

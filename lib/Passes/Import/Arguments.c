@@ -61,12 +61,10 @@ static const char *shapeText(ShardArena *arena, intptr_t rank, const int64_t *sh
   return rank ? text : "scalar";
 }
 
-/// Whether a dimension of an argument is stored at a bound: args.json then has the extent of its
-/// run.
+/// Whether the model leaves a dimension of an argument open: args.json then has the extent of its
+/// own run.
 static bool isOpen(const ShardImport *import, intptr_t argument, intptr_t d) {
-  const ShardBounded *bounded = import->bounded;
-  return bounded && bounded->arguments[argument] &&
-         !shardExtentIsNumber(bounded, &bounded->arguments[argument][d]);
+  return import->open && import->open[argument] && import->open[argument][d];
 }
 
 static MlirLogicalResult checkEntry(const ShardImport *import, const ShardArgsJson *args,
@@ -80,8 +78,7 @@ static MlirLogicalResult checkEntry(const ShardImport *import, const ShardArgsJs
     shape[d] = mlirShapedTypeGetDimSize(type, d);
   bool same = !entry->hasShape || entry->rank == rank;
   for (intptr_t d = 0; d < rank && same && entry->hasShape; ++d)
-    same =
-        entry->shape[d] == shape[d] || (isOpen(import, argument, d) && entry->shape[d] < shape[d]);
+    same = entry->shape[d] == shape[d] || isOpen(import, argument, d);
   if (!same)
     return shardEmitErrorAt(location, "'%s' has shape %s; argument %td of the function has %s",
                             entry->name, shapeText(import->arena, entry->rank, entry->shape),
@@ -125,6 +122,28 @@ static MlirLogicalResult readAttributes(const ShardImport *import, intptr_t n,
                             i, role);
   }
   return mlirLogicalResultSuccess();
+}
+
+const char *const *shardImportArgumentNames(const ShardImport *import, const char *argsPath) {
+  intptr_t n = mlirBlockGetNumArguments(shardFuncGetBody(import->entry));
+  const char **names = SHARD_ARENA_ARRAY(import->arena, const char *, n + 1);
+  for (intptr_t i = 0; i < n; ++i) {
+    const char *name = stringArgument(import, i, "spmd.name");
+    names[i] = name ? name : "";
+  }
+  char message[512];
+  ShardArgsJson *args =
+      argsPath[0] ? shardArgsJsonReadFile(argsPath, message, sizeof(message)) : NULL;
+  int64_t *entries = SHARD_ARENA_ARRAY(import->arena, int64_t, n + 1);
+  if (args && shardArgsJsonMatch(args, (size_t)n, names, entries, message, sizeof(message)))
+    for (intptr_t i = 0; i < n; ++i)
+      if (!names[i][0] && entries[i] >= 0) {
+        const char *name = args->arguments[entries[i]].name;
+        names[i] = shardArenaCopyString(import->arena, name, strlen(name));
+      }
+  if (args)
+    shardArgsJsonDestroy(args);
+  return names;
 }
 
 static MlirLogicalResult readArgsJson(const ShardImport *import, const char *path, intptr_t n,
@@ -183,7 +202,7 @@ static MlirAttribute argumentAttributes(const ShardImport *import, MlirAttribute
   for (intptr_t i = 0; i < nOld; ++i) {
     MlirNamedAttribute element = mlirDictionaryAttrGetElement(old, i);
     MlirStringRef name = mlirIdentifierStr(element.name);
-    if (name.length > 5 && memcmp(name.data, "spmd.", 5) == 0 && !shardStringIs(name, "spmd.arg") &&
+    if (shardNameHasDialect(name, "spmd") && !shardStringIs(name, "spmd.arg") &&
         !shardStringIs(name, "spmd.name") && !shardStringIs(name, "spmd.role"))
       list[n++] = element;
   }
@@ -196,6 +215,25 @@ static MlirAttribute argumentAttributes(const ShardImport *import, MlirAttribute
   else if (!mlirAttributeIsNull(value))
     list[n++] = named(import, "spmd.value", value);
   return mlirDictionaryAttrGet(import->context, n, list);
+}
+
+/// Arguments without elements, which nobody uses, go; the others keep their numbers. Returns how
+/// many are left, in `entries` too.
+static intptr_t dropEmptyArguments(const ShardImport *import, intptr_t n, MlirAttribute *entries) {
+  MlirBlock body = shardFuncGetBody(import->entry);
+  intptr_t kept = 0;
+  for (intptr_t i = 0; i < n; ++i) {
+    MlirValue argument = mlirBlockGetArgument(body, kept);
+    if (shardTypeElementCount(mlirValueGetType(argument)) == 0 && shardValueIsUnused(argument))
+      mlirBlockEraseArgument(body, (unsigned)kept);
+    else
+      entries[kept++] = entries[i];
+  }
+  if (kept < n) {
+    shardOpRemoveAttribute(import->entry, "arg_attrs");
+    shardFuncUpdateType(import->entry);
+  }
+  return kept;
 }
 
 MlirLogicalResult shardImportArguments(const ShardImport *import, const char *argsPath) {
@@ -244,6 +282,7 @@ MlirLogicalResult shardImportArguments(const ShardImport *import, const char *ar
     entries[nModel + nConstants + k] =
         argumentAttributes(import, none, nModel + nConstants + k, &extent, none, false);
   }
+  nAll = dropEmptyArguments(import, nAll, entries);
   if (nAll > 0)
     shardOpSetAttribute(import->entry, "arg_attrs",
                         mlirArrayAttrGet(import->context, nAll, entries));

@@ -198,8 +198,6 @@ bool shardBoundedYield(ShardBounded *b, MlirOperation op, intptr_t result, MlirV
   if (!mlirTypeIsARankedTensor(mlirValueGetType(yielded)))
     return true;
   intptr_t nOperands = mlirOperationGetNumOperands(op), nResults = mlirOperationGetNumResults(op);
-  if (shardOpIs(op, "scf.while") && shapeOf(b, yielded))
-    return false; // its two regions may carry different values
   if (shardOpIs(op, "scf.for") &&
       !sameShape(b, mlirOperationGetOperand(op, nOperands - nResults + result), yielded))
     return false;

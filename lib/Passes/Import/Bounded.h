@@ -52,6 +52,11 @@ typedef struct ShardBounded {
   intptr_t nArguments, nResults;
 } ShardBounded;
 
+/// TieDims.c: `dims` are all dynamic dimensions of the entry's arguments; `most` is 0 for one of
+/// which nothing is asked. What the program makes equal to others gets their extent or bounds; what
+/// is left stays as it is.
+void shardImportTieDims(const ShardImport *import, int32_t nDims, ShardBoundedDim *dims);
+
 /// Bounded.c: adds the extent arguments to the entry and what it calls, and the shapes of the
 /// entry's arguments.
 ShardBounded *shardBoundedCreate(const ShardImport *import, int32_t nDims,

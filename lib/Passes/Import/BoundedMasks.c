@@ -401,8 +401,6 @@ bool shardBoundedIsPlain(const ShardBounded *b, MlirValue tensor) {
   return true;
 }
 
-static bool isDim(MlirOperation op) { return shardOpIs(op, "tensor.dim"); }
-
 MlirLogicalResult shardBoundedMask(ShardBounded *b, MlirOperation op, intptr_t nLoops,
                                    const ShardExtent *loops) {
   bool *dynamic = SHARD_ARENA_ARRAY(b->arena, bool, nLoops + 1), any = false;
@@ -411,13 +409,6 @@ MlirLogicalResult shardBoundedMask(ShardBounded *b, MlirOperation op, intptr_t n
     dynamic[l] = !shardExtentIsNumber(b, &loops[l]);
     any |= dynamic[l];
   }
-  ShardOpList inner = {.arena = b->arena};
-  shardOpListCollect(&inner, op, NULL, isDim);
-  for (size_t i = 0; i < inner.nOps; ++i)
-    if (shardBoundedIsDynamic(b, mlirOperationGetOperand(inner.ops[i], 0)))
-      return shardEmitError(inner.ops[i],
-                            "'tensor.dim' of a dynamic dimension with a bound inside of an op is "
-                            "not supported; expected it before the op");
   if (!any)
     return mlirLogicalResultSuccess();
   bool reduces = findReduced(b, op, nLoops, loops, reduced), counts = false;
@@ -476,8 +467,7 @@ static bool followsExtents(const ShardBounded *b, MlirValue value, bool *reads, 
     return false;
   }
   MlirStringRef name = shardOpGetName(op);
-  if (!((name.length > 6 && memcmp(name.data, "arith.", 6) == 0) ||
-        (name.length > 5 && memcmp(name.data, "math.", 5) == 0)))
+  if (!(shardNameHasDialect(name, "arith") || shardNameHasDialect(name, "math")))
     return false;
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); ++i)
     if (!followsExtents(b, mlirOperationGetOperand(op, i), reads, depth + 1))
@@ -563,7 +553,7 @@ void shardBoundedSink(ShardBounded *b, MlirOperation func) {
     bool scalar = mlirOperationGetNumResults(ops[i]) == 1 &&
                   !mlirTypeIsAShaped(mlirValueGetType(mlirOperationGetResult(ops[i], 0)));
     if (scalar && shardValueIsUnused(mlirOperationGetResult(ops[i], 0)) &&
-        (shardStringIs(name, "tensor.extract") || memcmp(name.data, "arith.", 6) == 0))
+        (shardStringIs(name, "tensor.extract") || shardNameHasDialect(name, "arith")))
       mlirOperationDestroy(ops[i]);
   }
 }

@@ -68,6 +68,38 @@ MlirLogicalResult shardBoundedMeet(ShardBounded *b, MlirOperation op, bool *know
 // Loops
 //===----------------------------------------------------------------------===//
 
+/// Reads `expr` as one window: sum of c_l * (step of loop l). What it walks is 1 + the sum of
+/// c_l * (extent of l - 1). False for another form.
+static bool addWindow(const ShardBounded *b, MlirAffineExpr expr, const ShardExtent *loops,
+                      int64_t scale, ShardExtent *sum) {
+  ShardExtent one = {0};
+  if (mlirAffineExprIsADim(expr))
+    return shardExtentSum(b, sum, &loops[mlirAffineDimExprGetPosition(expr)], scale, sum) &&
+           shardExtentSum(b, sum, &one, -scale, sum);
+  bool add = mlirAffineExprIsAAdd(expr);
+  if (!add && !mlirAffineExprIsAMul(expr))
+    return false;
+  MlirAffineExpr left = mlirAffineBinaryOpExprGetLHS(expr);
+  MlirAffineExpr right = mlirAffineBinaryOpExprGetRHS(expr);
+  if (add)
+    return addWindow(b, left, loops, scale, sum) && addWindow(b, right, loops, scale, sum);
+  return mlirAffineExprIsAConstant(right) && mlirAffineConstantExprGetValue(right) > 0 &&
+         addWindow(b, left, loops, scale * mlirAffineConstantExprGetValue(right), sum);
+}
+
+/// A window that slides over a dynamic extent reads no more than what is valid: the extents of its
+/// loops say all of it.
+static MlirLogicalResult meetWindow(ShardBounded *b, MlirOperation op, MlirAffineExpr expr,
+                                    const ShardExtent *extent, const ShardExtent *loops) {
+  ShardExtent walked = {0};
+  bool follows = addWindow(b, expr, loops, 1, &walked), known = true;
+  if (shardExtentIsNumber(b, extent) && (!follows || shardExtentIsNumber(b, &walked)))
+    return mlirLogicalResultSuccess();
+  if (!follows || extent->n > 1)
+    return shardBoundedRefuse(op);
+  return shardBoundedMeet(b, op, &known, &walked, extent);
+}
+
 static MlirLogicalResult describeLinalg(ShardBounded *b, MlirOperation op, ShardBoundedOp *out) {
   MlirAttribute maps = shardIndexingMaps(op);
   intptr_t nOperands = mlirOperationGetNumOperands(op), nResults = mlirOperationGetNumResults(op);
@@ -85,10 +117,19 @@ static MlirLogicalResult describeLinalg(ShardBounded *b, MlirOperation op, Shard
     for (intptr_t k = 0; k < mlirAffineMapGetNumResults(map); ++k) {
       ShardExtent extent = shardBoundedExtent(b, operand, k);
       intptr_t loop = shardMapResultDim(map, k);
-      if (loop < 0 && !shardExtentIsNumber(b, &extent))
-        return shardBoundedRefuse(op);
       if (loop >= 0 && mlirLogicalResultIsFailure(
                            shardBoundedMeet(b, op, &known[loop], &out->loops[loop], &extent)))
+        return mlirLogicalResultFailure();
+    }
+  }
+  for (intptr_t i = 0; i < nOperands; ++i) {
+    MlirValue operand = mlirOperationGetOperand(op, i);
+    MlirAffineMap map = mlirAffineMapAttrGetValue(mlirArrayAttrGetElement(maps, i));
+    for (intptr_t k = 0; shardIsTensor(operand) && k < mlirAffineMapGetNumResults(map); ++k) {
+      ShardExtent extent = shardBoundedExtent(b, operand, k);
+      if (shardMapResultDim(map, k) < 0 &&
+          mlirLogicalResultIsFailure(
+              meetWindow(b, op, mlirAffineMapGetResult(map, k), &extent, out->loops)))
         return mlirLogicalResultFailure();
     }
   }
@@ -240,6 +281,34 @@ static MlirLogicalResult describeExpand(const ShardBounded *b, MlirOperation op,
   return mlirLogicalResultSuccess();
 }
 
+/// tensor.reshape to sizes that tensor.from_elements lists: the digits of all dimensions, in order,
+/// are cut anew.
+static MlirLogicalResult describeReshape(ShardBounded *b, MlirOperation op, ShardBoundedOp *out) {
+  MlirValue source = mlirOperationGetOperand(op, 0), result = mlirOperationGetResult(op, 0);
+  MlirOperation list = shardValueDefiningOp(mlirOperationGetOperand(op, 1));
+  intptr_t rank = shardRankOf(result);
+  bool listed = !mlirOperationIsNull(list) && shardOpIs(list, "tensor.from_elements") &&
+                mlirOperationGetNumOperands(list) == rank;
+  ShardExtent *shape = shardBoundedNewShape(b, rank), all = {0};
+  bool *known = SHARD_ARENA_ARRAY(b->arena, bool, rank + 1);
+  for (intptr_t d = 0; d < shardRankOf(source); ++d) {
+    ShardExtent extent = shardBoundedExtent(b, source, d);
+    all = shardExtentProduct(b, &all, &extent);
+  }
+  for (intptr_t d = 0; d < rank; ++d) {
+    MlirType type = mlirValueGetType(result);
+    known[d] = !mlirShapedTypeIsDynamicDim(type, d);
+    if (known[d])
+      shape[d] = shardExtentOfNumber(b, mlirShapedTypeGetDimSize(type, d));
+    else if (listed)
+      known[d] = shardBoundedScalar(b, mlirOperationGetOperand(list, d), &shape[d]);
+  }
+  if (!shardExtentSplit(b, &all, rank, shape, known))
+    return shardBoundedRefuse(op);
+  out->results[0] = shape;
+  return mlirLogicalResultSuccess();
+}
+
 static MlirLogicalResult describeCast(ShardBounded *b, MlirOperation op, ShardBoundedOp *out) {
   MlirValue source = mlirOperationGetOperand(op, 0);
   MlirType to = mlirValueGetType(mlirOperationGetResult(op, 0));
@@ -273,43 +342,6 @@ static MlirLogicalResult describeSoftmax(ShardBounded *b, MlirOperation op, Shar
   return describeElementwise(b, op, out);
 }
 
-/// tm_tensor.scan, sort and topk: along a dimension of fixed size; a scan also along an open one,
-/// whose valid steps come first.
-static MlirLogicalResult describeTm(ShardBounded *b, MlirOperation op, ShardBoundedOp *out) {
-  int64_t dim = -1;
-  MlirAttribute dimension = shardOpGetAttribute(op, "dimension");
-  bool scan = shardOpIs(op, "tm_tensor.scan");
-  bool known = scan || shardOpIs(op, "tm_tensor.sort") || shardOpIs(op, "tm_tensor.topk");
-  intptr_t nOperands = mlirOperationGetNumOperands(op), nResults = mlirOperationGetNumResults(op);
-  MlirValue first = nOperands ? mlirOperationGetOperand(op, 0) : (MlirValue){NULL};
-  if (!known || nOperands < nResults || mlirAttributeIsNull(dimension) ||
-      !mlirAttributeIsAInteger(dimension) || !shardAttrGetI64(dimension, &dim) ||
-      !shardIsTensor(first) || dim < 0 || dim >= shardRankOf(first))
-    return shardBoundedRefuse(op);
-  ShardExtent along = shardBoundedExtent(b, first, (intptr_t)dim);
-  bool total = nResults > 1 && !shardValueIsUnused(mlirOperationGetResult(op, 1)); // of storage
-  if (!shardExtentIsNumber(b, &along) && (!scan || along.n > 1 || total))
-    return shardBoundedRefuse(op);
-  for (intptr_t r = 0; r < nResults; ++r) {
-    MlirValue destination = mlirOperationGetOperand(op, nOperands - nResults + r);
-    if (!shardIsTensor(destination))
-      return shardBoundedRefuse(op);
-    intptr_t rank = shardRankOf(destination);
-    out->results[r] = shardBoundedShape(b, destination);
-    for (intptr_t d = 0, at = 0; d < shardRankOf(first) && at < rank; ++d) {
-      ShardExtent extent = shardBoundedExtent(b, first, d);
-      bool same = true;
-      if (d == dim && rank < shardRankOf(first))
-        continue; // the running value has not this dimension
-      if (d != dim &&
-          mlirLogicalResultIsFailure(shardBoundedMeet(b, op, &same, &out->results[r][at], &extent)))
-        return mlirLogicalResultFailure();
-      ++at;
-    }
-  }
-  return mlirLogicalResultSuccess();
-}
-
 /// tensor.gather: the dimensions of the positions, and what is read at each.
 static MlirLogicalResult describeGather(ShardBounded *b, MlirOperation op, ShardBoundedOp *out) {
   MlirValue source = mlirOperationGetOperand(op, 0), places = mlirOperationGetOperand(op, 1);
@@ -340,6 +372,26 @@ static MlirLogicalResult describeGather(ShardBounded *b, MlirOperation op, Shard
 // All
 //===----------------------------------------------------------------------===//
 
+static bool isDim(MlirOperation op) { return shardOpIs(op, "tensor.dim"); }
+
+/// A body is about steps of storage: tensor.dim of what is outside of it is read in front of it.
+static void hoistDims(ShardBounded *b, MlirOperation op) {
+  ShardOpList dims = {.arena = b->arena};
+  shardOpListCollect(&dims, op, NULL, isDim);
+  for (size_t i = 0; i < dims.nOps; ++i) {
+    ShardExtent number;
+    MlirValue index = mlirOperationGetOperand(dims.ops[i], 1);
+    if (!shardBoundedIsDynamic(b, mlirOperationGetOperand(dims.ops[i], 0)) ||
+        !shardBoundedScalar(b, index, &number) || !shardExtentIsNumber(b, &number))
+      continue;
+    ShardInsert at = shardInsertBefore(op);
+    mlirOperationSetOperand(dims.ops[i], 1,
+                            shardInsertIndexConstant(&at, shardExtentBound(&number)));
+    mlirOperationMoveBefore(dims.ops[i], op);
+    shardBoundedDescribeDim(b, &dims.ops[i]);
+  }
+}
+
 MlirLogicalResult shardBoundedDescribe(ShardBounded *b, MlirOperation *op, ShardBoundedOp *out) {
   intptr_t nResults = mlirOperationGetNumResults(*op);
   *out = (ShardBoundedOp){.results = SHARD_ARENA_ARRAY(b->arena, ShardExtent *, nResults + 1)};
@@ -359,6 +411,7 @@ MlirLogicalResult shardBoundedDescribe(ShardBounded *b, MlirOperation *op, Shard
     return shardBoundedDescribeTosa(b, *op, out);
   if (shardOpIs(*op, "linalg.softmax"))
     return describeSoftmax(b, *op, out);
+  hoistDims(b, *op); // of bodies
   if (hasPrefix(*op, "linalg."))
     return describeLinalg(b, *op, out);
   if (arithmetic)
@@ -386,13 +439,15 @@ MlirLogicalResult shardBoundedDescribe(ShardBounded *b, MlirOperation *op, Shard
                ? shardBoundedRefuse(*op)
                : mlirLogicalResultSuccess();
   if (hasPrefix(*op, "tm_tensor."))
-    return describeTm(b, *op, out);
+    return shardBoundedDescribeTm(b, *op, out);
   if (shardOpIs(*op, "tensor.collapse_shape"))
     return describeCollapse(b, *op, out);
   if (shardOpIs(*op, "tensor.expand_shape"))
     return describeExpand(b, *op, out);
   if (shardOpIs(*op, "tensor.cast"))
     return describeCast(b, *op, out);
+  if (shardOpIs(*op, "tensor.reshape"))
+    return describeReshape(b, *op, out);
   if (shardOpIs(*op, "tensor.gather"))
     return describeGather(b, *op, out);
   if (shardOpIs(*op, "tensor.extract") && shardBoundedIsPlain(b, mlirOperationGetOperand(*op, 0)))

@@ -40,6 +40,9 @@ void shardBoundedSettlePad(ShardBounded *b, MlirOperation op, const ShardBounded
 /// BoundedTosa.c, as shardBoundedDescribe; gives the result its static type too.
 MlirLogicalResult shardBoundedDescribeTosa(ShardBounded *b, MlirOperation op, ShardBoundedOp *out);
 
+/// BoundedTm.c, as shardBoundedDescribe.
+MlirLogicalResult shardBoundedDescribeTm(ShardBounded *b, MlirOperation op, ShardBoundedOp *out);
+
 /// BoundedScalars.c: tensor.dim, arithmetic on scalars, cf.assert.
 void shardBoundedDescribeDim(ShardBounded *b, MlirOperation *op);
 void shardBoundedDescribeScalar(ShardBounded *b, MlirOperation *op);

@@ -32,7 +32,7 @@ static MlirLogicalResult refuse(MlirOperation op, MlirStringRef name, MlirString
                           (int)name.length, name.data, (int)dialect.length, dialect.data, advice);
   return shardEmitError(op,
                         "'%.*s' is not supported; expected ops of func, linalg, tensor, arith, "
-                        "math, tosa, scf, or cf.assert",
+                        "math, tosa, scf, or cf.assert, or a rule in --rules",
                         (int)name.length, name.data);
 }
 
@@ -90,7 +90,7 @@ MlirLogicalResult shardImportCheckOps(const ShardImport *import) {
 
 static MlirWalkResult findTosa(MlirOperation op, void *user) {
   MlirStringRef name = shardOpGetName(op);
-  if (name.length < 6 || memcmp(name.data, "tosa.", 5) != 0)
+  if (!shardNameHasDialect(name, "tosa"))
     return MlirWalkResultAdvance;
   *(bool *)user = true;
   return MlirWalkResultInterrupt;
@@ -213,30 +213,35 @@ static MlirLogicalResult checkOpTypes(void *user, MlirOperation op) {
   return mlirLogicalResultSuccess();
 }
 
+MlirLogicalResult shardImportRefuseOpen(MlirOperation func, intptr_t argument, intptr_t dimension) {
+  MlirAttribute name = shardFuncGetArgumentAttribute(func, argument, "spmd.name");
+  MlirStringRef text = !mlirAttributeIsNull(name) && mlirAttributeIsAString(name)
+                           ? mlirStringAttrGetValue(name)
+                           : mlirStringRefCreate("", 0);
+  return shardEmitError(func,
+                        "dimension %td of argument %td%s%.*s%s is dynamic; give its extent with "
+                        "--dim=%td:%td=N, or a bound with --dim=%td:%td=..MAX",
+                        dimension, argument, text.length ? " ('" : "", (int)text.length, text.data,
+                        text.length ? "')" : "", argument, dimension, argument, dimension);
+}
+
 static MlirLogicalResult checkArguments(const ShardImport *import, MlirOperation func) {
   MlirBlock body = shardFuncGetBody(func);
   for (intptr_t i = 0, n = mlirBlockGetNumArguments(body); i < n; ++i) {
     MlirType type = mlirValueGetType(mlirBlockGetArgument(body, i));
     if (!isKnownType(type))
       return refuseType(func, shardArenaFormat(import->arena, "argument %td", i), type);
-    if (mlirLogicalResultIsFailure(
-            checkElements(func, shardArenaFormat(import->arena, "argument %td", i), type)))
-      return mlirLogicalResultFailure();
     bool isEntry = mlirOperationEqual(func, import->entry);
+    bool gone = isEntry && shardTypeElementCount(type) == 0 &&
+                shardValueIsUnused(mlirBlockGetArgument(body, i));
+    if (!gone && mlirLogicalResultIsFailure(
+                     checkElements(func, shardArenaFormat(import->arena, "argument %td", i), type)))
+      return mlirLogicalResultFailure();
     if (isEntry && !mlirTypeIsARankedTensor(type))
       return refuseType(func, shardArenaFormat(import->arena, "argument %td", i), type);
     intptr_t d = firstDynamicDim(type);
-    if (d < 0)
-      continue;
-    MlirAttribute name = shardFuncGetArgumentAttribute(func, i, "spmd.name");
-    MlirStringRef text = !mlirAttributeIsNull(name) && mlirAttributeIsAString(name)
-                             ? mlirStringAttrGetValue(name)
-                             : mlirStringRefCreate("", 0);
-    return shardEmitError(func,
-                          "dimension %td of argument %td%s%.*s%s is dynamic; give its extent with "
-                          "--dim=%td:%td=N, or a bound with --dim=%td:%td=..MAX",
-                          d, i, text.length ? " ('" : "", (int)text.length, text.data,
-                          text.length ? "')" : "", i, d, i, d);
+    if (d >= 0)
+      return shardImportRefuseOpen(func, i, d);
   }
   return mlirLogicalResultSuccess();
 }

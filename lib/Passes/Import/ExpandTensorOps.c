@@ -211,32 +211,63 @@ static MlirLogicalResult expandGenerate(MlirOperation op, ShardArena *arena) {
   return mlirLogicalResultSuccess();
 }
 
-static void addGroup(ShardText *text, intptr_t rank) {
-  shardTextAdd(text, rank ? "[[" : "[");
-  for (intptr_t d = 0; d < rank; ++d)
-    shardTextAdd(text, d ? ", #" : "#", d);
-  shardTextAdd(text, rank ? "]]" : "]");
+/// Cuts two shapes of one element count into groups of one count each, as short as can be; writes
+/// the group of each dimension. Returns how many there are; 0 if a shape has no dimension.
+static intptr_t groupDims(MlirType from, MlirType to, intptr_t *fromGroups, intptr_t *toGroups) {
+  intptr_t fromRank = mlirShapedTypeGetRank(from), toRank = mlirShapedTypeGetRank(to);
+  intptr_t i = 0, j = 0, group = 0;
+  bool empty = shardTypeElementCount(from) == 0; // one group: counts say nothing
+  while (i < fromRank && j < toRank && (group == 0 || !empty)) {
+    int64_t left = mlirShapedTypeGetDimSize(from, i), right = mlirShapedTypeGetDimSize(to, j);
+    fromGroups[i++] = toGroups[j++] = group;
+    while (left != right && !empty && (left < right ? i < fromRank : j < toRank))
+      if (left < right) {
+        left *= mlirShapedTypeGetDimSize(from, i);
+        fromGroups[i++] = group;
+      } else {
+        right *= mlirShapedTypeGetDimSize(to, j);
+        toGroups[j++] = group;
+      }
+    ++group;
+  }
+  while (group && i < fromRank) // of one element each
+    fromGroups[i++] = group - 1;
+  while (group && j < toRank)
+    toGroups[j++] = group - 1;
+  return group;
 }
 
-/// A reshape to a static shape: through one dimension of all elements.
+static void addGroups(ShardText *text, intptr_t rank, intptr_t nGroups, const intptr_t *groups) {
+  shardTextAdd(text, "[");
+  for (intptr_t d = 0; d < rank && nGroups; ++d)
+    shardTextAdd(text, d == 0 ? "[#" : groups[d] == groups[d - 1] ? ", #" : "], [#", d);
+  shardTextAdd(text, rank && nGroups ? "]]" : "]");
+}
+
+/// A reshape to a static shape: what can stay apart does, and the rest goes through one dimension.
 static MlirLogicalResult expandReshape(MlirOperation op, ShardArena *arena) {
   ShardText text = {.arena = arena};
   MlirType from = operandType(op, 0), to = resultType(op);
   intptr_t fromRank = mlirShapedTypeGetRank(from), toRank = mlirShapedTypeGetRank(to);
-  int64_t count = shardTypeElementCount(from);
-  intptr_t flatRank =
-      fromRank && toRank ? 1 : 0; // of one element both ways if one has no dimension
-  MlirType flat = shardTensorWithShape(from, flatRank, &count);
+  intptr_t *fromGroups = SHARD_ARENA_ARRAY(arena, intptr_t, fromRank + toRank + 2);
+  intptr_t *toGroups = fromGroups + fromRank + 1;
+  intptr_t nGroups = groupDims(from, to, fromGroups, toGroups);
+  int64_t *counts = SHARD_ARENA_ARRAY(arena, int64_t, nGroups + 1);
+  for (intptr_t g = 0; g < nGroups; ++g)
+    counts[g] = 1;
+  for (intptr_t d = 0; d < fromRank && nGroups; ++d)
+    counts[fromGroups[d]] *= mlirShapedTypeGetDimSize(from, d);
+  MlirType flat = shardTensorWithShape(from, nGroups, counts);
   addSignature(&text, op);
-  if (fromRank > flatRank) {
+  if (fromRank > nGroups) {
     shardTextAdd(&text, "%f = tensor.collapse_shape %a0 ");
-    addGroup(&text, flatRank ? fromRank : 0);
+    addGroups(&text, fromRank, nGroups, fromGroups);
     shardTextAdd(&text, " : ~ into ~\n", from, flat);
   }
-  const char *value = fromRank > flatRank ? "%f" : "%a0";
-  if (toRank > flatRank) {
+  const char *value = fromRank > nGroups ? "%f" : "%a0";
+  if (toRank > nGroups) {
     shardTextAdd(&text, "%r = tensor.expand_shape $ ", value);
-    addGroup(&text, flatRank ? toRank : 0);
+    addGroups(&text, toRank, nGroups, toGroups);
     shardTextAdd(&text, " output_shape [");
     for (intptr_t d = 0; d < toRank; ++d)
       shardTextAdd(&text, d ? ", #" : "#", (intptr_t)mlirShapedTypeGetDimSize(to, d));
@@ -452,7 +483,7 @@ static bool readsIndex(MlirOperation op) {
 
 static bool isLinalg(MlirOperation op) {
   MlirStringRef name = shardOpGetName(op);
-  return name.length > 7 && memcmp(name.data, "linalg.", 7) == 0;
+  return shardNameHasDialect(name, "linalg");
 }
 
 static bool isNamedLinalg(MlirOperation op) {

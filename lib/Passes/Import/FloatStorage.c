@@ -227,8 +227,8 @@ typedef struct Storage {
 
 static bool isComputation(MlirOperation op) {
   MlirStringRef name = shardOpGetName(op);
-  bool arith = name.length > 6 && memcmp(name.data, "arith.", 6) == 0;
-  bool math = name.length > 5 && memcmp(name.data, "math.", 5) == 0;
+  bool arith = shardNameHasDialect(name, "arith");
+  bool math = shardNameHasDialect(name, "math");
   return (arith || math) && !shardStringIs(name, "arith.constant") &&
          !shardStringIs(name, "arith.select") && !shardStringIs(name, "arith.bitcast");
 }
@@ -269,8 +269,7 @@ static MlirLogicalResult collectConversion(void *user, MlirOperation op) {
   MlirOperation parent = mlirOperationGetParentOperation(op);
   MlirStringRef name = shardOpGetName(parent);
   bool known = s->nNamed && mlirOperationEqual(s->named[s->nNamed - 1], parent);
-  if (known || name.length < 7 || memcmp(name.data, "linalg.", 7) != 0 ||
-      shardStringIs(name, "linalg.generic"))
+  if (known || !shardNameHasDialect(name, "linalg") || shardStringIs(name, "linalg.generic"))
     return mlirLogicalResultSuccess();
   s->named =
       shardArenaGrow(s->arena, s->named, s->nNamed, &s->namedCapacity, s->nNamed + 1, sizeof(op));

@@ -7,6 +7,7 @@
 #include "ImportParts.h"
 
 #include "../Core/Constants.h"
+#include "../Core/Insert.h"
 
 #include "mlir-c/AffineExpr.h"
 #include "mlir-c/BuiltinTypes.h"
@@ -17,6 +18,7 @@ typedef struct Folder {
   MlirContext context;
   ShardArena *arena;
   ShardEvaluator *evaluator;
+  bool constants; // counting constants become loops; else lookups become operands
 } Folder;
 
 /// A position: start + step * (loop), loop -1 when constant.
@@ -52,24 +54,6 @@ static Position findPosition(Folder *folder, MlirOperation op, intptr_t nLoops,
       position.step = steps[k];
     }
   return position;
-}
-
-static MlirValue createIndexConstant(Folder *folder, MlirOperation before, int64_t value) {
-  MlirType index = mlirIndexTypeGet(folder->context);
-  ShardNamedAttribute attribute = {"value", mlirIntegerAttrGet(index, value)};
-  return mlirOperationGetResult(shardOpCreate((MlirBlock){NULL}, before,
-                                              mlirOperationGetLocation(before), "arith.constant", 1,
-                                              &index, 0, NULL, 1, &attribute, 0, NULL),
-                                0);
-}
-
-static MlirValue createLoopIndex(Folder *folder, MlirOperation before, intptr_t loop) {
-  MlirType index = mlirIndexTypeGet(folder->context);
-  ShardNamedAttribute attribute = {"dim", shardAttrI64(folder->context, loop)};
-  return mlirOperationGetResult(shardOpCreate((MlirBlock){NULL}, before,
-                                              mlirOperationGetLocation(before), "linalg.index", 1,
-                                              &index, 0, NULL, 1, &attribute, 0, NULL),
-                                0);
 }
 
 /// The table cut to what the loops read: [start, start + step * extent) of each dimension.
@@ -155,10 +139,11 @@ static void foldExtract(Folder *folder, MlirOperation generic, intptr_t nLoops,
       if (!p.known || (!mlirOperationIsNull(old) &&
                        (shardOpIs(old, "linalg.index") || shardOpIs(old, "arith.constant"))))
         continue;
+      ShardInsert at = shardInsertBefore(extract);
       if (p.loop < 0)
-        mlirOperationSetOperand(extract, r + 1, createIndexConstant(folder, extract, p.start));
+        mlirOperationSetOperand(extract, r + 1, shardInsertIndexConstant(&at, p.start));
       else if (p.start == 0 && p.step == 1)
-        mlirOperationSetOperand(extract, r + 1, createLoopIndex(folder, extract, p.loop));
+        mlirOperationSetOperand(extract, r + 1, shardInsertLoopIndex(&at, p.loop));
     }
     return;
   }
@@ -210,22 +195,31 @@ static void foldGeneric(Folder *folder, MlirOperation generic) {
 // Constants that count
 //===----------------------------------------------------------------------===//
 
-static MlirValue createScalarConstant(MlirBlock body, MlirLocation location, MlirType type,
-                                      int64_t value) {
-  ShardNamedAttribute attribute = {"value", mlirIntegerAttrGet(type, value)};
-  return mlirOperationGetResult(shardOpCreate(body, (MlirOperation){NULL}, location,
-                                              "arith.constant", 1, &type, 0, NULL, 1, &attribute, 0,
-                                              NULL),
-                                0);
-}
+/// start + the sum of steps[d] * (loop d).
+typedef struct Counting {
+  intptr_t rank;
+  const int64_t *steps;
+  int64_t start;
+  MlirType element;
+} Counting;
 
-static MlirValue createBinary(MlirBlock body, MlirLocation location, const char *name, MlirValue a,
-                              MlirValue b) {
-  MlirType type = mlirValueGetType(a);
-  MlirValue operands[2] = {a, b};
-  return mlirOperationGetResult(shardOpCreate(body, (MlirOperation){NULL}, location, name, 1, &type,
-                                              2, operands, 0, NULL, 0, NULL),
-                                0);
+static void buildCount(void *user, const ShardInsert *at, const MlirValue *arguments,
+                       MlirValue *yielded) {
+  const Counting *counting = user;
+  (void)arguments;
+  MlirValue sum = {NULL};
+  for (intptr_t d = 0; d < counting->rank; ++d) {
+    int64_t step = counting->steps[d];
+    if (step == 0)
+      continue;
+    MlirValue term = shardInsertLoopIndex(at, d);
+    if (step != 1)
+      term = shardInsertBinary(at, "arith.muli", term, shardInsertIndexConstant(at, step));
+    sum = mlirValueIsNull(sum) ? term : shardInsertBinary(at, "arith.addi", sum, term);
+  }
+  if (counting->start != 0)
+    sum = shardInsertBinary(at, "arith.addi", sum, shardInsertIndexConstant(at, counting->start));
+  yielded[0] = shardInsertIntegerCast(at, sum, counting->element);
 }
 
 /// `dense<[0, 1, 2, ...]>` and the like become a loop over linalg.index: a shard of it is an
@@ -236,8 +230,8 @@ static void foldCountingConstant(Folder *folder, MlirOperation op) {
   if (!mlirTypeIsARankedTensor(type) || shardValueIsUnused(constant))
     return;
   MlirType element = mlirShapedTypeGetElementType(type);
-  bool isIndex = mlirTypeIsAIndex(element);
-  if (!isIndex && !(mlirTypeIsAInteger(element) && mlirIntegerTypeGetWidth(element) >= 8))
+  if (!mlirTypeIsAIndex(element) &&
+      !(mlirTypeIsAInteger(element) && mlirIntegerTypeGetWidth(element) >= 8))
     return;
   MlirAttribute attribute = shardOpGetAttribute(op, "value");
   intptr_t rank = mlirShapedTypeGetRank(type);
@@ -247,90 +241,46 @@ static void foldCountingConstant(Folder *folder, MlirOperation op) {
   const int64_t *values = shardEvaluateTensor(folder->evaluator, constant);
   int64_t *extents = SHARD_ARENA_ARRAY(folder->arena, int64_t, rank + 1);
   int64_t *steps = SHARD_ARENA_ARRAY(folder->arena, int64_t, rank + 1), start;
-  for (intptr_t d = 0; d < rank; ++d)
+  char *iterators = shardArenaAllocate(folder->arena, (size_t)rank + 1);
+  for (intptr_t d = 0; d < rank; ++d) {
     extents[d] = mlirShapedTypeGetDimSize(type, d);
+    iterators[d] = 'p';
+  }
+  iterators[rank] = 0;
   if (!values || !shardFitAffine(values, rank, extents, &start, steps))
     return;
-
-  MlirContext context = folder->context;
-  MlirLocation location = mlirOperationGetLocation(op);
-  MlirBlock body = mlirBlockCreate(1, &element, &location);
-  MlirOperation none = {NULL};
-  MlirType index = mlirIndexTypeGet(context);
-  MlirValue sum = {NULL};
-  for (intptr_t d = 0; d < rank; ++d) {
-    if (steps[d] == 0)
-      continue;
-    ShardNamedAttribute dim = {"dim", shardAttrI64(context, d)};
-    MlirValue term = mlirOperationGetResult(
-        shardOpCreate(body, none, location, "linalg.index", 1, &index, 0, NULL, 1, &dim, 0, NULL),
-        0);
-    if (steps[d] != 1)
-      term = createBinary(body, location, "arith.muli", term,
-                          createScalarConstant(body, location, index, steps[d]));
-    sum = mlirValueIsNull(sum) ? term : createBinary(body, location, "arith.addi", sum, term);
-  }
-  if (start != 0)
-    sum = createBinary(body, location, "arith.addi", sum,
-                       createScalarConstant(body, location, index, start));
-  if (!isIndex)
-    sum = mlirOperationGetResult(shardOpCreate(body, none, location, "arith.index_cast", 1,
-                                               &element, 1, &sum, 0, NULL, 0, NULL),
-                                 0);
-  shardOpCreate(body, none, location, "linalg.yield", 0, NULL, 1, &sum, 0, NULL, 0, NULL);
-  MlirOperation empty = shardOpCreate((MlirBlock){NULL}, op, location, "tensor.empty", 1, &type, 0,
-                                      NULL, 0, NULL, 0, NULL);
-  MlirAttribute map = mlirAffineMapAttrGet(mlirAffineMapMultiDimIdentityGet(context, rank));
-  MlirAttribute parallel = mlirAttributeParseGet(
-      context, mlirStringRefCreateFromCString("#linalg.iterator_type<parallel>"));
-  MlirAttribute *iterators = SHARD_ARENA_ARRAY(folder->arena, MlirAttribute, rank + 1);
-  for (intptr_t d = 0; d < rank; ++d)
-    iterators[d] = parallel;
-  int32_t segments[2] = {0, 1};
-  ShardNamedAttribute attributes[] = {
-      {"indexing_maps", mlirArrayAttrGet(context, 1, &map)},
-      {"iterator_types", mlirArrayAttrGet(context, rank, iterators)},
-      {"operandSegmentSizes", mlirDenseI32ArrayGet(context, 2, segments)}};
-  MlirRegion region = mlirRegionCreate();
-  mlirRegionAppendOwnedBlock(region, body);
-  MlirValue init = mlirOperationGetResult(empty, 0);
-  MlirOperation generic = shardOpCreate((MlirBlock){NULL}, op, location, "linalg.generic", 1, &type,
-                                        1, &init, 3, attributes, 1, &region);
+  ShardInsert at = shardInsertBefore(op);
+  MlirValue init = shardInsertEmpty(&at, type);
+  MlirAffineMap map = mlirAffineMapMultiDimIdentityGet(folder->context, rank);
+  Counting counting = {rank, steps, start, element};
+  MlirOperation generic =
+      shardInsertGeneric(&at, iterators, 0, 1, &init, &map, buildCount, &counting);
   mlirValueReplaceAllUsesOfWith(constant, mlirOperationGetResult(generic, 0));
   mlirOperationDestroy(op);
 }
 
-static void foldBlock(Folder *folder, MlirBlock block, bool constants) {
+static void foldBlock(void *user, MlirBlock block) {
+  Folder *folder = user;
   intptr_t n;
   MlirOperation *ops = shardBlockOps(block, folder->arena, &n);
-  for (intptr_t i = 0; i < n; ++i) {
-    if (constants && shardOpIs(ops[i], "arith.constant")) {
+  for (intptr_t i = 0; i < n; ++i)
+    if (folder->constants && shardOpIs(ops[i], "arith.constant"))
       foldCountingConstant(folder, ops[i]);
-      continue;
-    }
-    if (shardOpIs(ops[i], "linalg.generic")) {
-      if (!constants)
-        foldGeneric(folder, ops[i]);
-      continue;
-    }
-    MlirStringRef name = shardOpGetName(ops[i]);
-    if (name.length < 4 || memcmp(name.data, "scf.", 4) != 0)
-      continue;
-    for (intptr_t g = 0, ng = mlirOperationGetNumRegions(ops[i]); g < ng; ++g)
-      for (MlirBlock inner = mlirRegionGetFirstBlock(mlirOperationGetRegion(ops[i], g));
-           !mlirBlockIsNull(inner); inner = mlirBlockGetNextInRegion(inner))
-        foldBlock(folder, inner, constants);
-  }
+    else if (!folder->constants && shardOpIs(ops[i], "linalg.generic"))
+      foldGeneric(folder, ops[i]);
+    else
+      shardVisitControlBlocks(ops[i], foldBlock, folder);
+}
+
+static void foldAll(const ShardImport *import, bool constants) {
+  Folder folder = {import->context, import->arena, shardEvaluatorCreate(import->arena), constants};
+  for (intptr_t i = 0; i < import->nFunctions; ++i)
+    foldBlock(&folder, shardFuncGetBody(import->functions[i]));
+  shardEvaluatorDestroy(folder.evaluator);
 }
 
 void shardImportFoldIndices(const ShardImport *import) {
-  Folder folder = {import->context, import->arena, shardEvaluatorCreate(import->arena)};
-  for (intptr_t i = 0; i < import->nFunctions; ++i)
-    foldBlock(&folder, shardFuncGetBody(import->functions[i]), false);
-  shardEvaluatorDestroy(folder.evaluator);
+  foldAll(import, false);
   shardImportPrune(import); // index arrays that nothing reads any more
-  folder.evaluator = shardEvaluatorCreate(import->arena);
-  for (intptr_t i = 0; i < import->nFunctions; ++i)
-    foldBlock(&folder, shardFuncGetBody(import->functions[i]), true);
-  shardEvaluatorDestroy(folder.evaluator);
+  foldAll(import, true);
 }

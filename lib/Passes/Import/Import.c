@@ -25,6 +25,16 @@ typedef struct ImportOptions {
   const char *rules;
   bool noImplicitReplication;
 } ImportOptions;
+
+void shardVisitControlBlocks(MlirOperation op, void (*visit)(void *user, MlirBlock block),
+                             void *user) {
+  if (!shardNameHasDialect(shardOpGetName(op), "scf"))
+    return;
+  for (intptr_t i = 0, n = mlirOperationGetNumRegions(op); i < n; ++i)
+    for (MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, i));
+         !mlirBlockIsNull(block); block = mlirBlockGetNextInRegion(block))
+      visit(user, block);
+}
 static const ShardOption optionTable[] = {
     SHARD_OPTION(ImportOptions, function, "function", "", "",
                  "Entry function; empty: the one public function"),
@@ -47,7 +57,7 @@ static const ShardOption optionTable[] = {
 MlirAttribute shardIndexingMaps(MlirOperation op) {
   MlirAttribute none = {NULL};
   MlirStringRef name = shardOpGetName(op);
-  if (name.length < 7 || memcmp(name.data, "linalg.", 7) != 0)
+  if (!shardNameHasDialect(name, "linalg"))
     return none;
   return shardOpIs(op, "linalg.generic") ? shardOpGetAttribute(op, "indexing_maps")
                                          : mlirLinalgGetIndexingMapsAttribute(op);
@@ -227,6 +237,15 @@ static MlirLogicalResult checkRules(const ShardImport *import, bool refuse) {
   return mlirLogicalResultSuccess();
 }
 
+/// What later passes write on ops says nothing in a model, where it may have been left.
+static MlirLogicalResult dropWritten(void *user, MlirOperation op) {
+  static const char *const written[] = {"spmd.site", "spmd.channel", "spmd.origin", "spmd.cut"};
+  (void)user;
+  for (size_t i = 0; i < sizeof(written) / sizeof(written[0]); ++i)
+    shardOpRemoveAttribute(op, written[i]);
+  return mlirLogicalResultSuccess();
+}
+
 static MlirLogicalResult runImport(ShardPassRun *run) {
   const ImportOptions *options = run->options;
   ShardImport import = {.context = run->context, .module = run->op, .arena = run->arena};
@@ -237,8 +256,12 @@ static MlirLogicalResult runImport(ShardPassRun *run) {
   if (mlirLogicalResultIsFailure(shardImportApplyRules(&import)))
     return mlirLogicalResultFailure();
   eraseUnreachable(&import);
-  if (mlirLogicalResultIsFailure(shardImportSetDims(&import, options->dims)) ||
-      mlirLogicalResultIsFailure(shardImportCheckTypes(&import)))
+  for (intptr_t i = 0; i < import.nFunctions; ++i)
+    shardWalk(import.functions[i], NULL, dropWritten, NULL);
+  if (mlirLogicalResultIsFailure(shardImportSetDims(&import, options->dims, options->args)))
+    return mlirLogicalResultFailure();
+  shardImportDropEmpty(&import);
+  if (mlirLogicalResultIsFailure(shardImportCheckTypes(&import)))
     return mlirLogicalResultFailure();
   if (mlirLogicalResultIsFailure(shardImportTmTensor(&import)) ||
       mlirLogicalResultIsFailure(shardImportExpandTensorOps(&import)))

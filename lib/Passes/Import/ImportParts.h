@@ -21,11 +21,14 @@ typedef struct ShardImport {
   MlirOperation *calleesFirst; // the same, each before its callers
   struct ShardOwnRules *ownRules;
   struct ShardBounded *bounded; // null: no dynamic dimension is left open
+  bool **open; // [arguments of the model][rank] what came as `?`; null: no dimension
 } ShardImport;
 
 /// CheckInput.c: refuses ops, types and shapes that the compiler does not take, with one error.
 MlirLogicalResult shardImportCheckOps(const ShardImport *import);
 MlirLogicalResult shardImportCheckTypes(const ShardImport *import);
+/// Dimension `dimension` of an argument is open, and nothing was said of it.
+MlirLogicalResult shardImportRefuseOpen(MlirOperation func, intptr_t argument, intptr_t dimension);
 /// Whether any op of the TOSA dialect is there.
 bool shardImportHasTosa(const ShardImport *import);
 
@@ -35,13 +38,24 @@ typedef struct ShardOwnRules ShardOwnRules;
 MlirLogicalResult shardImportReadRules(ShardImport *import, const char *path);
 bool shardImportHasRule(const ShardImport *import, MlirStringRef name);
 MlirLogicalResult shardImportApplyRules(const ShardImport *import);
+/// OwnBodies.c: whether the shapes in the body of a user's op follow as its rule says, whole and
+/// split along each dimension; `sizes` of the rule's names. One error, at the rule, if not.
+struct ShardOwnRule;
+MlirLogicalResult shardImportCheckBody(const ShardImport *import, MlirLocation rulePlace,
+                                       const char *name, MlirOperation func,
+                                       const struct ShardOwnRule *rule, MlirOperation op,
+                                       const int64_t *sizes);
 
 /// SetDims.c: "ARG:D=N,..." gives extents to dynamic dimensions of the entry's arguments, and
-/// "ARG:D=..MAX" bounds (Bounded.h).
-MlirLogicalResult shardImportSetDims(ShardImport *import, const char *dims);
+/// "ARG:D=..MAX" bounds (Bounded.h). ARG is a number or a name, which `argsPath` (or "") may give.
+MlirLogicalResult shardImportSetDims(ShardImport *import, const char *dims, const char *argsPath);
 
 /// RefineShapes.c: static result types from static arguments; not for TOSA ops.
 MlirLogicalResult shardImportRefineShapes(const ShardImport *import);
+
+/// DropEmpty.c: tensors without elements go from concatenations and the like, and what only made
+/// them.
+void shardImportDropEmpty(const ShardImport *import);
 
 /// TmTensor.c, Tm*.c: the ops of tm_tensor, which come in generic form, to linalg. Whether an op is
 /// one of them, or the end of its body.
@@ -77,6 +91,9 @@ void shardImportSplitResults(const ShardImport *import);
 void shardImportPrune(const ShardImport *import);
 /// The same for the body of one linalg.generic: dead ops, then operands without a reader.
 void shardPruneGenericBody(MlirOperation generic, ShardArena *arena);
+/// Whether an op or one inside of it is a cf.assert, whose failing is seen from outside, or a call,
+/// which may lead to one.
+bool shardImportAssertsOrCalls(MlirOperation op);
 
 /// Rolls.c: a concatenation of slices that tile a value cyclically becomes one op that reads it in
 /// turned order. The slices are left without users.
@@ -106,6 +123,9 @@ void shardImportSplitLookups(const ShardImport *import);
 /// and the regions calls of them. The functions join `import->functions`.
 void shardImportOutlineRegions(ShardImport *import);
 
+/// Arguments.c: names of the entry's arguments, "" for one without: `spmd.name`, or of the file,
+/// which is checked later.
+const char *const *shardImportArgumentNames(const ShardImport *import, const char *argsPath);
 /// Arguments.c: constants become arguments; names and roles.
 /// `argsPath` may be "".
 MlirLogicalResult shardImportArguments(const ShardImport *import, const char *argsPath);
@@ -135,5 +155,9 @@ MlirAttribute shardIndexingMaps(MlirOperation op); // of any linalg op; null oth
 intptr_t shardMapResultDim(MlirAffineMap map, intptr_t result);
 /// The ops of a block, in order, in `arena`.
 MlirOperation *shardBlockOps(MlirBlock block, ShardArena *arena, intptr_t *outCount);
+/// Calls `visit` with each block of the op's regions if the op is of scf, else does nothing: how a
+/// step over a block goes on into loops and branches.
+void shardVisitControlBlocks(MlirOperation op, void (*visit)(void *user, MlirBlock block),
+                             void *user);
 
 #endif // SHARD_IMPORT_IMPORTPARTS_H

@@ -105,7 +105,7 @@ static void rewriteBlock(MlirBlock block, ShardArena *arena) {
   MlirOperation *ops = shardBlockOps(block, arena, &n);
   for (intptr_t i = 0; i < n; ++i) {
     MlirStringRef name = shardOpGetName(ops[i]);
-    if (name.length < 6 || memcmp(name.data, "tosa.", 5) != 0)
+    if (!shardNameHasDialect(name, "tosa"))
       continue;
     bool sameType = mlirOperationGetNumResults(ops[i]) == 1 &&
                     mlirOperationGetNumOperands(ops[i]) > 0 &&
@@ -127,7 +127,7 @@ static void rewriteBlock(MlirBlock block, ShardArena *arena) {
 static MlirLogicalResult checkGone(void *user, MlirOperation op) {
   (void)user;
   MlirStringRef name = shardOpGetName(op);
-  if (name.length < 6 || memcmp(name.data, "tosa.", 5) != 0)
+  if (!shardNameHasDialect(name, "tosa"))
     return mlirLogicalResultSuccess();
   return shardEmitError(op, "'%.*s' could not be lowered to linalg", (int)name.length, name.data);
 }

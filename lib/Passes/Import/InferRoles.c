@@ -204,7 +204,7 @@ static void visitOp(Dims *dims, MlirOperation op) {
     return;
   }
   MlirStringRef name = shardOpGetName(op);
-  if (name.length > 4 && memcmp(name.data, "scf.", 4) == 0) {
+  if (shardNameHasDialect(name, "scf")) {
     visitRegions(dims, op);
     return;
   }
@@ -308,8 +308,7 @@ static bool followUse(Flow *flow, MlirOperation user, intptr_t operand) {
     follow(flow, mlirBlockGetArgument(shardFuncGetBody(callee), operand));
     return false;
   }
-  if (name.length > 7 && memcmp(name.data, "linalg.", 7) == 0 &&
-      mlirOperationGetNumRegions(user) == 1) {
+  if (shardNameHasDialect(name, "linalg") && mlirOperationGetNumRegions(user) == 1) {
     MlirBlock body = shardOpBody(user);
     if (!mlirBlockIsNull(body) && operand < mlirBlockGetNumArguments(body))
       follow(flow, mlirBlockGetArgument(body, operand));

@@ -89,7 +89,7 @@ static ScalarOp scalarOp(MlirOperation op) {
       {"index_castui", OP_UNSIGNED_CAST},
   };
   MlirStringRef name = shardOpGetName(op);
-  if (name.length < 7 || memcmp(name.data, "arith.", 6) != 0)
+  if (!shardNameHasDialect(name, "arith"))
     return OP_NONE;
   MlirStringRef rest = mlirStringRefCreate(name.data + 6, name.length - 6);
   for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); ++i)

@@ -108,8 +108,7 @@ typedef struct Builder {
 static bool isPartOfToken(MlirStringRef name) {
   if (memchr(name.data, '.', name.length) == NULL)
     return true;
-  return name.length > 5 && memcmp(name.data, "spmd.", 5) == 0 &&
-         !shardStringIs(name, "spmd.origin");
+  return shardNameHasDialect(name, "spmd") && !shardStringIs(name, "spmd.origin");
 }
 
 /// Each question for all attributes of an op with properties makes MLIR build a dictionary, one by

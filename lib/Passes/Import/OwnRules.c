@@ -17,6 +17,7 @@ typedef struct OwnLine {
   const char *name, *body; // body: null
   const char *rule;
   ShardOwnRule parsed;
+  MlirLocation place; // in the file
 } OwnLine;
 
 struct ShardOwnRules {
@@ -25,11 +26,14 @@ struct ShardOwnRules {
   size_t n, capacity;
 };
 
+static MlirLocation placeIn(const ShardImport *import, const char *path, int line, size_t column) {
+  return mlirLocationFileLineColGet(import->context, mlirStringRefCreateFromCString(path),
+                                    (unsigned)line, (unsigned)column + 1);
+}
+
 static MlirLogicalResult mistake(const ShardImport *import, const char *path, int line,
                                  size_t column, const char *message) {
-  MlirLocation location = mlirLocationFileLineColGet(
-      import->context, mlirStringRefCreateFromCString(path), (unsigned)line, (unsigned)column + 1);
-  return shardEmitErrorAt(location, "rule: %s", message);
+  return shardEmitErrorAt(placeIn(import, path, line, column), "rule: %s", message);
 }
 
 static size_t wordLength(const char *text) {
@@ -55,6 +59,7 @@ static MlirLogicalResult readLine(const ShardImport *import, ShardOwnRules *rule
   OwnLine line = {0};
   size_t n = wordLength(p);
   line.name = shardArenaCopyString(rules->arena, p, n);
+  line.place = placeIn(import, path, number, (size_t)(p - text));
   if (!memchr(p, '.', n))
     return mistake(import, path, number, (size_t)(p - text),
                    "expected the name of an op with its dialect, as my.norm");
@@ -69,7 +74,7 @@ static MlirLogicalResult readLine(const ShardImport *import, ShardOwnRules *rule
     p += strspn(p, " \t");
   }
   if (*p != ':')
-    return mistake(import, path, number, (size_t)(p - text), "expected :");
+    return mistake(import, path, number, (size_t)(p - text), "expected ':'");
   ++p;
   size_t length = strcspn(p, "#\r");
   line.rule = shardArenaCopyString(rules->arena, p, length);
@@ -116,10 +121,18 @@ bool shardImportHasRule(const ShardImport *import, MlirStringRef name) {
 // Ops and bodies
 //===----------------------------------------------------------------------===//
 
+/// An op that has been checked: others of these types are like it.
+typedef struct CheckedOp {
+  const OwnLine *line;
+  MlirOperation op;
+} CheckedOp;
+
 typedef struct RuleWalk {
   const ShardImport *import;
   MlirNamedAttribute *bodies;
   size_t nBodies, capacity;
+  CheckedOp *checked;
+  size_t nChecked, checkedCapacity;
 } RuleWalk;
 
 static bool hasBody(const RuleWalk *walk, const char *name) {
@@ -129,7 +142,35 @@ static bool hasBody(const RuleWalk *walk, const char *name) {
   return false;
 }
 
-static MlirLogicalResult keepBody(RuleWalk *walk, MlirOperation op, const OwnLine *line) {
+static bool sameTypes(const ShardOwnRule *rule, MlirOperation a, MlirOperation b) {
+  bool same = true;
+  for (int32_t i = 0; i < rule->nOperands + rule->nResults && same; ++i)
+    same = mlirTypeEqual(shardOwnRuleTypeOfPort(rule, a, i), shardOwnRuleTypeOfPort(rule, b, i));
+  return same;
+}
+
+static bool isChecked(const RuleWalk *walk, const OwnLine *line, MlirOperation op) {
+  for (size_t i = 0; i < walk->nChecked; ++i)
+    if (walk->checked[i].line == line && sameTypes(&line->parsed, walk->checked[i].op, op))
+      return true;
+  return false;
+}
+
+static void keepBody(RuleWalk *walk, MlirOperation func, const OwnLine *line) {
+  const ShardImport *import = walk->import;
+  ShardText text = {.arena = import->arena};
+  mlirOperationPrint(func, shardTextAppend, &text);
+  walk->bodies = shardArenaGrow(import->arena, walk->bodies, walk->nBodies, &walk->capacity,
+                                walk->nBodies + 1, sizeof(MlirNamedAttribute));
+  walk->bodies[walk->nBodies++] = mlirNamedAttributeGet(
+      mlirIdentifierGet(import->context, mlirStringRefCreateFromCString(line->name)),
+      mlirStringAttrGet(import->context, mlirStringRefCreate(text.data, text.length)));
+}
+
+/// The body of an op that fits its rule, with names of these sizes (null: not to be checked): once
+/// for each types.
+static MlirLogicalResult takeBody(RuleWalk *walk, MlirOperation op, const OwnLine *line,
+                                  const int64_t *sizes) {
   const ShardImport *import = walk->import;
   MlirOperation func =
       shardModuleLookup(import->module, mlirStringRefCreateFromCString(line->body));
@@ -140,13 +181,17 @@ static MlirLogicalResult keepBody(RuleWalk *walk, MlirOperation op, const OwnLin
                           "the rule of '%s' names the body '@%s'; expected a function with a body "
                           "and as many arguments as the op has operands",
                           line->name, line->body);
-  ShardText text = {.arena = import->arena};
-  mlirOperationPrint(func, shardTextAppend, &text);
-  walk->bodies = shardArenaGrow(import->arena, walk->bodies, walk->nBodies, &walk->capacity,
-                                walk->nBodies + 1, sizeof(MlirNamedAttribute));
-  walk->bodies[walk->nBodies++] = mlirNamedAttributeGet(
-      mlirIdentifierGet(import->context, mlirStringRefCreateFromCString(line->name)),
-      mlirStringAttrGet(import->context, mlirStringRefCreate(text.data, text.length)));
+  if (sizes && !isChecked(walk, line, op)) {
+    walk->checked =
+        shardArenaGrow(import->arena, walk->checked, walk->nChecked, &walk->checkedCapacity,
+                       walk->nChecked + 1, sizeof(*walk->checked));
+    walk->checked[walk->nChecked++] = (CheckedOp){line, op};
+    if (mlirLogicalResultIsFailure(
+            shardImportCheckBody(import, line->place, line->name, func, &line->parsed, op, sizes)))
+      return mlirLogicalResultFailure();
+  }
+  if (!hasBody(walk, line->name))
+    keepBody(walk, func, line);
   return mlirLogicalResultSuccess();
 }
 
@@ -155,13 +200,17 @@ static MlirLogicalResult applyRule(void *user, MlirOperation op) {
   const OwnLine *line = findLine(walk->import->ownRules, shardOpGetName(op));
   if (!line)
     return mlirLogicalResultSuccess();
-  int64_t *sizes = SHARD_ARENA_ARRAY(walk->import->arena, int64_t, line->parsed.nNames + 1);
-  const char *message;
-  if (!shardOwnRuleFit(&line->parsed, op, walk->import->arena, sizes, &message))
-    return shardEmitError(op, "'%s' does not fit its rule: %s", line->name, message);
-  shardOpSetAttribute(op, SHARD_OWN_RULE, shardAttrString(walk->import->context, line->rule));
-  return line->body && !hasBody(walk, line->name) ? keepBody(walk, op, line)
-                                                  : mlirLogicalResultSuccess();
+  MlirAttribute rule = shardAttrString(walk->import->context, line->rule);
+  int64_t *sizes = NULL;
+  // One that stands there was fitted to the whole op, of which this one may be a part.
+  if (!mlirAttributeEqual(shardOpGetAttribute(op, SHARD_OWN_RULE), rule)) {
+    const char *message;
+    sizes = SHARD_ARENA_ARRAY(walk->import->arena, int64_t, line->parsed.nNames + 1);
+    if (!shardOwnRuleFit(&line->parsed, op, walk->import->arena, sizes, &message))
+      return shardEmitError(op, "'%s' does not fit its rule: %s", line->name, message);
+    shardOpSetAttribute(op, SHARD_OWN_RULE, rule);
+  }
+  return line->body ? takeBody(walk, op, line, sizes) : mlirLogicalResultSuccess();
 }
 
 MlirLogicalResult shardImportApplyRules(const ShardImport *import) {

@@ -14,11 +14,6 @@ typedef struct Pruner {
   const ShardImport *import;
 } Pruner;
 
-static bool hasDialect(MlirStringRef name, const char *dialect) {
-  size_t n = strlen(dialect);
-  return name.length > n && name.data[n] == '.' && memcmp(name.data, dialect, n) == 0;
-}
-
 static MlirWalkResult findAssert(MlirOperation op, void *user) {
   if (!shardOpIs(op, "cf.assert") && !shardOpIs(op, "func.call"))
     return MlirWalkResultAdvance;
@@ -26,7 +21,7 @@ static MlirWalkResult findAssert(MlirOperation op, void *user) {
   return MlirWalkResultInterrupt;
 }
 
-static bool containsAssertOrCall(MlirOperation op) {
+bool shardImportAssertsOrCalls(MlirOperation op) {
   bool found = false;
   mlirOperationWalk(op, findAssert, &found, MlirWalkPreOrder);
   return found;
@@ -43,12 +38,12 @@ static bool isRemovable(const Pruner *pruner, MlirOperation op) {
       return false;
     MlirOperation callee = shardModuleLookup(
         pruner->import->module, mlirFlatSymbolRefAttrGetValue(shardOpGetAttribute(op, "callee")));
-    return !mlirOperationIsNull(callee) && !containsAssertOrCall(callee);
+    return !mlirOperationIsNull(callee) && !shardImportAssertsOrCalls(callee);
   }
   static const char *const pure[] = {"arith", "linalg", "tensor", "math", "tosa", "scf", "shard"};
   for (size_t i = 0; i < sizeof(pure) / sizeof(pure[0]); ++i)
-    if (hasDialect(name, pure[i]))
-      return mlirOperationGetNumRegions(op) == 0 || !containsAssertOrCall(op);
+    if (shardNameHasDialect(name, pure[i]))
+      return mlirOperationGetNumRegions(op) == 0 || !shardImportAssertsOrCalls(op);
   return false;
 }
 
@@ -241,23 +236,18 @@ static void dropUnusedResults(MlirOperation op, ShardArena *arena) {
   mlirOperationDestroy(op);
 }
 
-static void pruneGenerics(MlirBlock block, ShardArena *arena) {
+static void pruneGenerics(void *user, MlirBlock block) {
+  ShardArena *arena = user;
   intptr_t n;
   MlirOperation *ops = shardBlockOps(block, arena, &n);
   for (intptr_t i = 0; i < n; ++i) {
-    if (shardOpIs(ops[i], "linalg.generic")) {
-      dropUnreadInputs(ops[i], arena);
-      if (mlirOperationGetNumResults(ops[i]) > 1)
-        dropUnusedResults(ops[i], arena);
+    if (!shardOpIs(ops[i], "linalg.generic")) {
+      shardVisitControlBlocks(ops[i], pruneGenerics, arena);
       continue;
     }
-    MlirStringRef name = shardOpGetName(ops[i]);
-    if (!hasDialect(name, "scf"))
-      continue;
-    for (intptr_t g = 0, ng = mlirOperationGetNumRegions(ops[i]); g < ng; ++g)
-      for (MlirBlock inner = mlirRegionGetFirstBlock(mlirOperationGetRegion(ops[i], g));
-           !mlirBlockIsNull(inner); inner = mlirBlockGetNextInRegion(inner))
-        pruneGenerics(inner, arena);
+    dropUnreadInputs(ops[i], arena);
+    if (mlirOperationGetNumResults(ops[i]) > 1)
+      dropUnusedResults(ops[i], arena);
   }
 }
 
@@ -266,7 +256,7 @@ void shardImportPrune(const ShardImport *import) {
   for (intptr_t i = 0; i < import->nFunctions; ++i) {
     MlirBlock body = shardFuncGetBody(import->functions[i]);
     pruneBlock(&pruner, body);
-    pruneGenerics(body, import->arena);
+    pruneGenerics(import->arena, body);
     pruneBlock(&pruner, body);
   }
 }

@@ -326,6 +326,23 @@ static void refineCast(Refiner *refiner, MlirOperation op) {
     mlirValueSetType(mlirOperationGetResult(op, 0), refined);
 }
 
+/// tensor.reshape to sizes that tensor.from_elements lists.
+static void refineReshape(Refiner *refiner, MlirOperation op) {
+  MlirOperation list = shardValueDefiningOp(mlirOperationGetOperand(op, 1));
+  MlirType type = resultType(op);
+  intptr_t rank = isTensor(type) ? mlirShapedTypeGetRank(type) : -1;
+  if (mlirOperationIsNull(list) || !shardOpIs(list, "tensor.from_elements") ||
+      mlirOperationGetNumOperands(list) != rank)
+    return;
+  int64_t *shape = SHARD_ARENA_ARRAY(refiner->arena, int64_t, rank + 1);
+  for (intptr_t d = 0; d < rank; ++d) {
+    shape[d] = dimOf(type, d);
+    if (shape[d] < 0)
+      shape[d] = constantOr(refiner, mlirOperationGetOperand(list, d), -1);
+  }
+  mlirValueSetType(mlirOperationGetResult(op, 0), withShape(refiner, type, rank, shape));
+}
+
 static MlirLogicalResult refineFunction(Refiner *refiner, MlirOperation func) {
   int64_t seen;
   if (shardPointerMapGet(refiner->done, func.ptr, &seen))
@@ -374,8 +391,44 @@ static MlirLogicalResult refineCall(Refiner *refiner, MlirOperation op) {
   return mlirLogicalResultSuccess();
 }
 
+/// Hands a value into a region, or out of it.
+static void handOn(Refiner *refiner, MlirValue inside, MlirValue outside) {
+  mlirValueSetType(inside, mlirValueGetType(outside));
+  if (refiner->bounded && isTensor(mlirValueGetType(outside)))
+    shardBoundedEnter(refiner->bounded, inside, outside, true);
+}
+
+/// scf.while: what is carried in keeps its shape; what the condition hands on may have another.
+static MlirLogicalResult refineWhile(Refiner *refiner, MlirOperation op) {
+  MlirBlock before = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0));
+  MlirBlock after = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 1));
+  intptr_t nCarried = mlirOperationGetNumOperands(op), nResults = mlirOperationGetNumResults(op);
+  for (intptr_t i = 0; i < nCarried; ++i)
+    handOn(refiner, mlirBlockGetArgument(before, i), mlirOperationGetOperand(op, i));
+  if (mlirLogicalResultIsFailure(refineBlock(refiner, before)))
+    return mlirLogicalResultFailure();
+  MlirOperation condition = mlirBlockGetTerminator(before);
+  for (intptr_t i = 0; i < nResults; ++i) {
+    MlirValue handed = mlirOperationGetOperand(condition, 1 + i);
+    handOn(refiner, mlirBlockGetArgument(after, i), handed);
+    handOn(refiner, mlirOperationGetResult(op, i), handed);
+  }
+  if (mlirLogicalResultIsFailure(refineBlock(refiner, after)))
+    return mlirLogicalResultFailure();
+  MlirOperation yield = mlirBlockGetTerminator(after);
+  for (intptr_t i = 0; i < nCarried; ++i) {
+    MlirValue yielded = mlirOperationGetOperand(yield, i);
+    if (refiner->bounded && isTensor(mlirValueGetType(yielded)) &&
+        !shardBoundedEnter(refiner->bounded, mlirOperationGetOperand(op, i), yielded, false))
+      return shardBoundedRefuse(op);
+  }
+  return mlirLogicalResultSuccess();
+}
+
 /// scf: what a region yields is what the op gives; what goes in is what the region is given.
 static MlirLogicalResult refineRegions(Refiner *refiner, MlirOperation op) {
+  if (shardOpIs(op, "scf.while"))
+    return refineWhile(refiner, op);
   intptr_t nOperands = mlirOperationGetNumOperands(op), nResults = mlirOperationGetNumResults(op);
   for (intptr_t g = 0, n = mlirOperationGetNumRegions(op); g < n; ++g) {
     MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, g));
@@ -477,6 +530,8 @@ static MlirLogicalResult refineStatic(Refiner *refiner, MlirOperation op) {
     refineExpand(refiner, op);
   } else if (shardStringIs(name, "tensor.concat")) {
     refineConcat(refiner, op);
+  } else if (shardStringIs(name, "tensor.reshape")) {
+    refineReshape(refiner, op);
   } else if (shardStringIs(name, "tensor.cast")) {
     refineCast(refiner, op);
   } else if (nOperands > 0 && (startsWith(name, "arith.") || startsWith(name, "math."))) {

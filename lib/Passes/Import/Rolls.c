@@ -45,8 +45,7 @@ static MlirValue elementwiseOperand(MlirOperation op) {
     return none;
   MlirStringRef name = shardOpGetName(op);
   if (!shardOpIs(op, "linalg.generic")) {
-    bool scalar = (name.length > 6 && memcmp(name.data, "arith.", 6) == 0) ||
-                  (name.length > 5 && memcmp(name.data, "math.", 5) == 0);
+    bool scalar = shardNameHasDialect(name, "arith") || shardNameHasDialect(name, "math");
     return scalar && mlirOperationGetNumOperands(op) == 1 ? mlirOperationGetOperand(op, 0) : none;
   }
   MlirAttribute maps = shardOpGetAttribute(op, "indexing_maps");

@@ -226,8 +226,7 @@ static bool isFinite(MlirValue value, int depth) {
     return true; // read by nobody but as a place to write to
   bool known = isOneOf(op, sizeof(moves) / sizeof(moves[0]), moves);
   MlirStringRef name = shardOpGetName(op);
-  if (name.length > 7 && memcmp(name.data, "linalg.", 7) == 0 &&
-      mlirOperationGetNumRegions(op) == 1) {
+  if (shardNameHasDialect(name, "linalg") && mlirOperationGetNumRegions(op) == 1) {
     known = true;
     for (MlirOperation inner = mlirBlockGetFirstOperation(shardOpBody(op));
          !mlirOperationIsNull(inner); inner = mlirOperationGetNextInBlock(inner)) {

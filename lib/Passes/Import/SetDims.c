@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// Index of the argument that the text names: a number, or its `spmd.name`; -1: none.
-static intptr_t findArgument(const ShardImport *import, const char *text, size_t length) {
+/// Index of the argument that the text names: a number, or its name; -1: none.
+static intptr_t findArgument(const ShardImport *import, const char *const *names, const char *text,
+                             size_t length) {
   intptr_t n = mlirBlockGetNumArguments(shardFuncGetBody(import->entry)), index = 0;
   bool isNumber = length > 0 && length < 9;
   for (size_t i = 0; i < length && isNumber; ++i) {
@@ -18,12 +19,9 @@ static intptr_t findArgument(const ShardImport *import, const char *text, size_t
   }
   if (isNumber)
     return index < n ? index : -1;
-  for (intptr_t i = 0; i < n; ++i) {
-    MlirAttribute name = shardFuncGetArgumentAttribute(import->entry, i, "spmd.name");
-    if (!mlirAttributeIsNull(name) && mlirAttributeIsAString(name) &&
-        mlirStringRefEqual(mlirStringAttrGetValue(name), mlirStringRefCreate(text, length)))
+  for (intptr_t i = 0; i < n; ++i)
+    if (strlen(names[i]) == length && !memcmp(names[i], text, length))
       return i;
-  }
   return -1;
 }
 
@@ -38,8 +36,9 @@ static bool parseNumber(const char *text, size_t length, int64_t *out) {
 
 /// What is asked for the dynamic dimensions of the entry's arguments.
 typedef struct DimRequests {
-  int64_t **shapes;        // [arguments] static shape, null: as it is
-  ShardBoundedDim *bounds; // [nBounds] those that stay open
+  const char *const *names; // [arguments]
+  int64_t **shapes;         // [arguments] static shape, null: as it is
+  ShardBoundedDim *bounds;  // [nBounds] those that stay open
   size_t nBounds, capacity;
 } DimRequests;
 
@@ -126,7 +125,7 @@ static MlirLogicalResult setOne(const ShardImport *import, DimRequests *requests
                : shardEmitErrorAt(nowhere, "--dim: no argument has a dynamic dimension %lld",
                                   (long long)dim);
   }
-  intptr_t argument = findArgument(import, text, nameLength);
+  intptr_t argument = findArgument(import, requests->names, text, nameLength);
   if (argument < 0)
     return shardEmitErrorAt(nowhere, "--dim: the entry has no argument '%.*s'", (int)nameLength,
                             text);
@@ -135,6 +134,39 @@ static MlirLogicalResult setOne(const ShardImport *import, DimRequests *requests
     return shardEmitErrorAt(nowhere, "--dim: argument %td has no dimension %lld", argument,
                             (long long)dim);
   return setArgument(import, requests, argument, dim, least, most);
+}
+
+/// Extents that do not fit together show where they meet: what upstream says of it, as one error.
+static MlirLogicalResult refuseExtents(ShardFirstError *first) {
+  const char *text = shardFirstErrorEnd(first);
+  return shardEmitErrorAt(first->location, "the extents given do not fit together: %s",
+                          text ? text : "the function is not valid");
+}
+
+static MlirLogicalResult checkExtents(const ShardImport *import) {
+  ShardFirstError first;
+  shardFirstErrorBegin(&first, import->module, import->arena);
+  if (!mlirOperationVerify(import->module))
+    return refuseExtents(&first);
+  shardFirstErrorEnd(&first);
+  return mlirLogicalResultSuccess();
+}
+
+static MlirLogicalResult inferTosaShapes(const ShardImport *import) {
+  MlirPassManager manager = mlirPassManagerCreateOnOperation(
+      import->context, mlirStringRefCreateFromCString("builtin.module"));
+  mlirPassManagerEnableVerifier(manager, false);
+  MlirOpPassManager functions =
+      mlirPassManagerGetNestedUnder(manager, mlirStringRefCreateFromCString("func.func"));
+  mlirOpPassManagerAddOwnedPass(functions, mlirCreateTosaTosaInferShapesPass());
+  ShardFirstError first;
+  shardFirstErrorBegin(&first, import->module, import->arena);
+  MlirLogicalResult result = mlirPassManagerRunOnOp(manager, import->module);
+  mlirPassManagerDestroy(manager);
+  if (mlirLogicalResultIsFailure(result))
+    return refuseExtents(&first);
+  shardFirstErrorEnd(&first);
+  return result;
 }
 
 enum { maxRounds = 16 };
@@ -152,8 +184,19 @@ static MlirWalkResult findDynamic(MlirOperation op, void *user) {
 
 static bool isDynamic(const ShardImport *import) {
   bool found = false;
-  mlirOperationWalk(import->entry, findDynamic, &found, MlirWalkPreOrder);
+  for (intptr_t f = 0; f < import->nFunctions && !found; ++f)
+    mlirOperationWalk(import->functions[f], findDynamic, &found, MlirWalkPreOrder);
   return found;
+}
+
+static bool hasDynamicArgument(const ShardImport *import) {
+  MlirBlock body = shardFuncGetBody(import->entry);
+  for (intptr_t i = 0, n = mlirBlockGetNumArguments(body); i < n; ++i) {
+    MlirType type = mlirValueGetType(mlirBlockGetArgument(body, i));
+    if (!mlirTypeIsARankedTensor(type) || !mlirShapedTypeHasStaticShape(type))
+      return true;
+  }
+  return false;
 }
 
 /// The extents on the arguments, and from there on. TOSA ops infer theirs by upstream's pass,
@@ -171,19 +214,66 @@ static MlirLogicalResult specialize(const ShardImport *import, intptr_t n, int64
     return shardImportRefineShapes(import);
   for (int round = 0; round < maxRounds; ++round) {
     shardFuncUpdateType(import->entry);
-    MlirPassManager manager = mlirPassManagerCreateOnOperation(
-        import->context, mlirStringRefCreateFromCString("builtin.module"));
-    mlirPassManagerEnableVerifier(manager, false);
-    MlirOpPassManager functions =
-        mlirPassManagerGetNestedUnder(manager, mlirStringRefCreateFromCString("func.func"));
-    mlirOpPassManagerAddOwnedPass(functions, mlirCreateTosaTosaInferShapesPass());
-    MlirLogicalResult result = mlirPassManagerRunOnOp(manager, import->module);
-    mlirPassManagerDestroy(manager);
-    if (mlirLogicalResultIsFailure(result) ||
+    if (mlirLogicalResultIsFailure(inferTosaShapes(import)) ||
         mlirLogicalResultIsFailure(shardImportRefineShapes(import)))
       return mlirLogicalResultFailure();
     if (!isDynamic(import))
       break;
+  }
+  return mlirLogicalResultSuccess();
+}
+
+/// What is asked of a dynamic dimension of an argument: no bound (`most` 0) if nothing is.
+static ShardBoundedDim requestOf(const DimRequests *requests, intptr_t argument, intptr_t d) {
+  ShardBoundedDim dim = {.argument = argument, .dimension = d};
+  const int64_t *shape = requests->shapes[argument];
+  if (!shape || shape[d] == mlirShapedTypeGetDynamicSize())
+    return dim;
+  dim.least = dim.most = shape[d];
+  for (size_t k = 0; k < requests->nBounds; ++k)
+    if (requests->bounds[k].argument == argument && requests->bounds[k].dimension == d)
+      dim = requests->bounds[k];
+  return dim;
+}
+
+/// Dimensions that follow from those that are asked for, and bounds that follow from each other.
+static MlirLogicalResult addTied(const ShardImport *import, DimRequests *requests) {
+  MlirBlock body = shardFuncGetBody(import->entry);
+  intptr_t nArguments = mlirBlockGetNumArguments(body), nOpen = 0, nDims = 0;
+  for (intptr_t i = 0; i < nArguments; ++i) {
+    MlirType type = mlirValueGetType(mlirBlockGetArgument(body, i));
+    nDims += mlirTypeIsARankedTensor(type) ? mlirShapedTypeGetRank(type) : 0;
+  }
+  ShardBoundedDim *dims = SHARD_ARENA_ARRAY(import->arena, ShardBoundedDim, nDims + 1);
+  nDims = 0;
+  for (intptr_t i = 0; i < nArguments; ++i) {
+    MlirType type = mlirValueGetType(mlirBlockGetArgument(body, i));
+    for (intptr_t d = 0; mlirTypeIsARankedTensor(type) && d < mlirShapedTypeGetRank(type); ++d)
+      if (mlirShapedTypeIsDynamicDim(type, d)) {
+        dims[nDims] = requestOf(requests, i, d);
+        nOpen += !dims[nDims].most || dims[nDims].least != dims[nDims].most;
+        ++nDims;
+      }
+  }
+  if (!nOpen)
+    return mlirLogicalResultSuccess();
+  shardImportTieDims(import, (int32_t)nDims, dims);
+  for (intptr_t k = 0; k < nDims; ++k)
+    if (dims[k].most &&
+        mlirLogicalResultIsFailure(setArgument(import, requests, (intptr_t)dims[k].argument,
+                                               dims[k].dimension, dims[k].least, dims[k].most)))
+      return mlirLogicalResultFailure();
+  return mlirLogicalResultSuccess();
+}
+
+/// Beside a bound, a dimension of which nothing is known would be an extent that no run gives.
+static MlirLogicalResult checkAllAsked(const ShardImport *import, const DimRequests *requests) {
+  MlirBlock body = shardFuncGetBody(import->entry);
+  for (intptr_t i = 0, n = mlirBlockGetNumArguments(body); i < n; ++i) {
+    MlirType type = mlirValueGetType(mlirBlockGetArgument(body, i));
+    for (intptr_t d = 0; mlirTypeIsARankedTensor(type) && d < mlirShapedTypeGetRank(type); ++d)
+      if (mlirShapedTypeIsDynamicDim(type, d) && !requestOf(requests, i, d).most)
+        return shardImportRefuseOpen(import->entry, i, d);
   }
   return mlirLogicalResultSuccess();
 }
@@ -214,28 +304,46 @@ static void openBounds(ShardImport *import, const DimRequests *requests) {
   import->bounded = shardBoundedCreate(import, (int32_t)requests->nBounds, requests->bounds);
 }
 
-MlirLogicalResult shardImportSetDims(ShardImport *import, const char *dims) {
-  if (!dims[0])
-    return mlirLogicalResultSuccess();
+/// Remembers which dimensions of arguments come as `?`.
+static void findOpen(ShardImport *import, intptr_t n) {
+  import->open = SHARD_ARENA_ARRAY(import->arena, bool *, n + 1);
+  for (intptr_t i = 0; i < n; ++i) {
+    MlirType type = mlirValueGetType(mlirBlockGetArgument(shardFuncGetBody(import->entry), i));
+    intptr_t rank = mlirTypeIsARankedTensor(type) ? mlirShapedTypeGetRank(type) : 0;
+    import->open[i] = SHARD_ARENA_ARRAY(import->arena, bool, rank + 1);
+    for (intptr_t d = 0; d < rank; ++d)
+      import->open[i][d] = mlirShapedTypeIsDynamicDim(type, d);
+  }
+}
+
+/// Whether result types are open though no argument is, as behind a tensor.cast.
+static bool isOpenInside(const ShardImport *import) {
+  return !hasDynamicArgument(import) && isDynamic(import);
+}
+
+MlirLogicalResult shardImportSetDims(ShardImport *import, const char *dims, const char *argsPath) {
   intptr_t n = mlirBlockGetNumArguments(shardFuncGetBody(import->entry));
-  DimRequests requests = {.shapes = SHARD_ARENA_ARRAY(import->arena, int64_t *, n + 1)};
-  for (const char *at = dims;;) {
+  DimRequests requests = {.shapes = SHARD_ARENA_ARRAY(import->arena, int64_t *, n + 1),
+                          .names = shardImportArgumentNames(import, argsPath)};
+  findOpen(import, n);
+  for (const char *at = dims; at[0];) {
     size_t length = strcspn(at, ",");
     if (mlirLogicalResultIsFailure(setOne(import, &requests, at, length)))
       return mlirLogicalResultFailure();
-    if (!at[length])
-      break;
-    at += length + 1;
+    at += length + (at[length] == ',');
   }
+  if (mlirLogicalResultIsFailure(addTied(import, &requests)))
+    return mlirLogicalResultFailure();
+  if (requests.nBounds && mlirLogicalResultIsFailure(checkAllAsked(import, &requests)))
+    return mlirLogicalResultFailure();
   if (requests.nBounds)
     openBounds(import, &requests);
+  bool asked = isOpenInside(import);
   for (intptr_t i = 0; i < n; ++i)
-    if (requests.shapes[i]) {
-      if (mlirLogicalResultIsFailure(specialize(import, n, requests.shapes)))
-        return mlirLogicalResultFailure();
-      // Extents that do not fit together show here, at the op where they meet.
-      return mlirOperationVerify(import->module) ? mlirLogicalResultSuccess()
-                                                 : mlirLogicalResultFailure();
-    }
-  return mlirLogicalResultSuccess();
+    asked |= requests.shapes[i] != NULL;
+  if (!asked)
+    return mlirLogicalResultSuccess();
+  return mlirLogicalResultIsSuccess(specialize(import, n, requests.shapes))
+             ? checkExtents(import)
+             : mlirLogicalResultFailure();
 }

@@ -32,8 +32,8 @@ static bool isStaticUnitStride(MlirOperation op) {
 /// extract_slice of everything, casts and reshapes to the same type.
 static bool foldIdentity(MlirOperation op) {
   MlirStringRef name = shardOpGetName(op);
-  if (name.length < 8 || memcmp(name.data, "tensor.", 7) != 0 ||
-      mlirOperationGetNumResults(op) != 1 || mlirOperationGetNumOperands(op) == 0)
+  if (!shardNameHasDialect(name, "tensor") || mlirOperationGetNumResults(op) != 1 ||
+      mlirOperationGetNumOperands(op) == 0)
     return false;
   bool slice = shardStringIs(name, "tensor.extract_slice");
   if (!slice && !shardStringIs(name, "tensor.cast") &&
@@ -221,27 +221,21 @@ static void dropUnitReductions(MlirOperation op, ShardArena *arena) {
   shardOpSetAttribute(op, "indexing_maps", mlirArrayAttrGet(context, nOperands, newMaps));
 }
 
-static void simplifyBlock(MlirBlock block, ShardArena *arena) {
+static void simplifyBlock(void *user, MlirBlock block) {
+  ShardArena *arena = user;
   intptr_t n;
   MlirOperation *ops = shardBlockOps(block, arena, &n);
   for (intptr_t i = 0; i < n; ++i) {
     if (foldIdentity(ops[i]) || foldInsertChain(ops[i], arena))
       continue;
-    if (shardOpIs(ops[i], "linalg.generic")) {
+    if (shardOpIs(ops[i], "linalg.generic"))
       dropUnitReductions(ops[i], arena);
-      continue;
-    }
-    MlirStringRef name = shardOpGetName(ops[i]);
-    if (name.length < 4 || memcmp(name.data, "scf.", 4) != 0)
-      continue;
-    for (intptr_t g = 0, ng = mlirOperationGetNumRegions(ops[i]); g < ng; ++g)
-      for (MlirBlock inner = mlirRegionGetFirstBlock(mlirOperationGetRegion(ops[i], g));
-           !mlirBlockIsNull(inner); inner = mlirBlockGetNextInRegion(inner))
-        simplifyBlock(inner, arena);
+    else
+      shardVisitControlBlocks(ops[i], simplifyBlock, arena);
   }
 }
 
 void shardImportSimplify(const ShardImport *import) {
   for (intptr_t i = 0; i < import->nFunctions; ++i)
-    simplifyBlock(shardFuncGetBody(import->functions[i]), import->arena);
+    simplifyBlock(import->arena, shardFuncGetBody(import->functions[i]));
 }

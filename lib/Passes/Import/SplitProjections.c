@@ -60,9 +60,8 @@ static intptr_t useCount(MlirValue value) {
 
 static bool isLinalg(MlirOperation op) {
   MlirStringRef name = shardOpGetName(op);
-  return name.length > 7 && memcmp(name.data, "linalg.", 7) == 0 &&
-         mlirOperationGetNumResults(op) == 1 && mlirOperationGetNumRegions(op) == 1 &&
-         shardIndexingMaps(op).ptr;
+  return shardNameHasDialect(name, "linalg") && mlirOperationGetNumResults(op) == 1 &&
+         mlirOperationGetNumRegions(op) == 1 && shardIndexingMaps(op).ptr;
 }
 
 static MlirAffineMap mapOf(MlirOperation op, intptr_t operand) {

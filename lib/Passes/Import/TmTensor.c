@@ -242,8 +242,7 @@ bool shardImportKnowsTmTensor(MlirOperation op) {
 
 static bool isTmTensor(MlirOperation op) {
   MlirStringRef name = shardOpGetName(op);
-  return name.length >= 10 && memcmp(name.data, "tm_tensor.", 10) == 0 &&
-         !shardOpIs(op, "tm_tensor.yield");
+  return shardNameHasDialect(name, "tm_tensor") && !shardOpIs(op, "tm_tensor.yield");
 }
 
 MlirLogicalResult shardImportTmTensor(const ShardImport *import) {

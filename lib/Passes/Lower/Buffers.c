@@ -262,7 +262,7 @@ static bool isData(MlirValue index, int depth) {
   if (shardOpIs(op, "llvm.load") || shardOpIs(op, "memref.load"))
     return true;
   MlirStringRef name = shardOpGetName(op);
-  if (strncmp(name.data, "arith.", 6))
+  if (!shardNameHasDialect(name, "arith"))
     return false;
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); ++i)
     if (isData(mlirOperationGetOperand(op, i), depth - 1))

@@ -8,6 +8,8 @@
 #include "Gemm.h"
 #include "Loops.h"
 
+#include "../Core/Insert.h"
+
 #include "mlir-c/Dialect/Linalg.h"
 
 #include <assert.h>
@@ -75,7 +77,7 @@ static bool isProjectedPermutation(MlirAffineMap map) {
   return mlirAffineMapIsProjectedPermutation(map);
 }
 
-static bool isLinalg(MlirOperation op) { return !strncmp(shardOpGetName(op).data, "linalg.", 7); }
+static bool isLinalg(MlirOperation op) { return shardNameHasDialect(shardOpGetName(op), "linalg"); }
 
 /// A contraction on tensors whose loops all belong to two of the three values or to all.
 static bool isTensorContraction(MlirOperation op) {
@@ -253,7 +255,7 @@ static void cloneInits(ShardLowering *lowering) {
       continue;
     for (size_t k = 0; k < users.nOps; ++k) {
       MlirOperation user = users.ops[k];
-      if (strncmp(shardOpGetName(user).data, "linalg.", 7) != 0)
+      if (!shardNameHasDialect(shardOpGetName(user), "linalg"))
         continue;
       MlirOperation clone = mlirOperationClone(op);
       mlirBlockInsertOwnedOperationBefore(mlirOperationGetBlock(user), user, clone);
@@ -290,16 +292,11 @@ void shardFillSplats(ShardLowering *lowering) {
     ShardLowerBuilder b = shardLowerBuilderBefore(lowering, op);
     MlirAttribute value = shardOpGetAttribute(op, "value");
     MlirType type = mlirAttributeGetType(value), element = mlirShapedTypeGetElementType(type);
-    MlirValue operands[] = {
-        shardMakeConstant(&b, element, mlirDenseElementsAttrGetSplatValue(value)),
-        shardMakeValue(&b, "tensor.empty", type, 0, NULL)};
-    ShardNamedAttribute segments = {
-        "operandSegmentSizes", mlirDenseI32ArrayGet(lowering->context, 2, (const int32_t[]){1, 1})};
-    MlirRegion region = mlirRegionCreate();
-    MlirOperation fill = shardOpCreate(b.block, b.before, b.location, "linalg.fill", 1, &type, 2,
-                                       operands, 1, &segments, 1, &region);
-    mlirLinalgFillBuiltinNamedOpRegion(fill);
-    mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(op, 0), mlirOperationGetResult(fill, 0));
+    MlirValue scalar = shardMakeConstant(&b, element, mlirDenseElementsAttrGetSplatValue(value));
+    MlirValue empty = shardMakeValue(&b, "tensor.empty", type, 0, NULL);
+    mlirValueReplaceAllUsesOfWith(
+        mlirOperationGetResult(op, 0),
+        shardCreateFilled(b.block, b.before, b.location, "linalg.fill", scalar, empty));
     mlirOperationDestroy(op);
   }
 }

@@ -191,8 +191,8 @@ static MlirLogicalResult checkLowering(void *user, MlirOperation op) {
 /// What becomes a call on pointers: a call, or a collective.
 static bool becomesCall(MlirOperation op) {
   MlirStringRef name = shardOpGetName(op);
-  return shardStringIs(name, "func.call") || (name.length > 6 && !strncmp(name.data, "shard.", 6) &&
-                                              !shardStringIs(name, "shard.grid"));
+  return shardStringIs(name, "func.call") ||
+         (shardNameHasDialect(name, "shard") && !shardStringIs(name, "shard.grid"));
 }
 
 typedef struct BufferUses {

@@ -84,87 +84,94 @@ int64_t shardGemmScratchBytes(const ShardLowering *lowering, MlirType c, int64_t
   return (isDouble ? 8 : 4) * tile.nr * (shardGemmBlockK(c, k) + tile.mr);
 }
 
-/// One vector (or scalar) of `narrow` at a pointer as `t`.
-static void addLoad(Text *s, const char *result, const char *pointer, int64_t n, const char *narrow,
-                    const char *t, int64_t alignment) {
-  char type[48], wide[48];
-  if (n == 1) {
-    snprintf(type, sizeof(type), "%s", narrow);
-    snprintf(wide, sizeof(wide), "%s", t);
-  } else {
-    snprintf(type, sizeof(type), "vector<%" PRId64 "x%s>", n, narrow);
-    snprintf(wide, sizeof(wide), "vector<%" PRId64 "x%s>", n, t);
-  }
-  bool same = !strcmp(narrow, t);
-  add(s, "%%%s%s = llvm.load %%%s {alignment = %" PRId64 " : i64} : !llvm.ptr -> %s\n", result,
-      same ? "" : "_n", pointer, alignment, type);
-  if (!same)
-    add(s, "%%%s = arith.extf %%%s_n : %s to %s\n", result, result, type, wide);
-}
+//===----------------------------------------------------------------------===//
+// Lines of code
+//===----------------------------------------------------------------------===//
 
 static int64_t bytesOf(const char *type) {
   return !strcmp(type, "f64") ? 8 : !strcmp(type, "f32") ? 4 : 2;
 }
 
-/// @shard_pack_TB: a panel of B, kk x nn, to dst[kk][NR]; columns beyond nn are zero.
-static void addPack(Text *s, const char *name, const Tile *tile, const char *tb, const char *t) {
-  int64_t w = tile->w, nr = tile->nr;
-  add(s,
-      "func.func private @%s(%%b: !llvm.ptr, %%rsb: i64, %%csb: i64, %%kk: i64, %%nn: i64, "
-      "%%dst: !llvm.ptr) {\n",
-      name);
-  add(s, "%%c0 = arith.constant 0 : i64\n%%c1 = arith.constant 1 : i64\n");
-  add(s, "%%cW = arith.constant %" PRId64 " : i64\n%%cNR = arith.constant %" PRId64 " : i64\n", w,
-      nr);
-  add(s, "%%zero = arith.constant 0.0 : %s\n", t);
-  add(s, "%%full = arith.cmpi eq, %%nn, %%cNR : i64\n");
-  add(s,
-      "%%unitC = arith.cmpi eq, %%csb, %%c1 : i64\n%%unitR = arith.cmpi eq, %%rsb, %%c1 : i64\n");
-  add(s, "%%rows = arith.andi %%full, %%unitC : i1\n%%columns = arith.andi %%full, %%unitR : i1\n");
-  // Rows are contiguous: copy.
-  add(s, "scf.if %%rows {\nscf.for %%k = %%c0 to %%kk step %%c1 : i64 {\n");
+/// "vector<8xf32>"; the element type alone for one.
+static void formatVector(char (*out)[48], int64_t n, const char *element) {
+  if (n == 1)
+    snprintf(*out, sizeof(*out), "%s", element);
+  else
+    snprintf(*out, sizeof(*out), "vector<%" PRId64 "x%s>", n, element);
+}
+
+/// Lines in which `i` stands for each '$' and `type` for each '~'.
+static void addLines(Text *s, int64_t i, const char *type, const char *lines) {
+  for (const char *at = lines; *at;) {
+    size_t n = strcspn(at, "$~");
+    add(s, "%.*s", (int)n, at);
+    at += n;
+    if (*at == '$')
+      add(s, "%" PRId64, i);
+    else if (*at == '~')
+      add(s, "%s", type);
+    at += *at != 0;
+  }
+}
+
+/// %NAMEi = value.
+static void addConstant(Text *s, const char *name, int64_t i, int64_t value) {
+  add(s, "%%%s%" PRId64 " = arith.constant %" PRId64 " : i64\n", name, i, value);
+}
+
+/// %result = `n` elements of `narrow` at %pointer as `t`: a vector, or a scalar for one. In names
+/// '$' is i.
+static void addLoad(Text *s, int64_t i, const char *result, const char *pointer, int64_t n,
+                    const char *narrow, const char *t) {
+  char type[48], wide[48], line[160];
+  formatVector(&type, n, narrow);
+  formatVector(&wide, n, t);
+  bool same = !strcmp(narrow, t);
+  snprintf(line, sizeof(line),
+           "%%%s%s = llvm.load %%%s {alignment = %" PRId64 " : i64} : !llvm.ptr -> ~\n", result,
+           same ? "" : "_n", pointer, bytesOf(narrow));
+  addLines(s, i, type, line);
+  if (same)
+    return;
+  snprintf(line, sizeof(line), "%%%s = arith.extf %%%s_n : %s to ~\n", result, result, type);
+  addLines(s, i, wide, line);
+}
+
+/// Stores the vector %value of elements `t` to %pointer. In names '$' is i.
+static void addStore(Text *s, int64_t i, const char *value, const char *pointer, const char *vector,
+                     const char *t) {
+  char line[160];
+  snprintf(line, sizeof(line),
+           "llvm.store %%%s, %%%s {alignment = %" PRId64 " : i64} : ~, !llvm.ptr\n", value, pointer,
+           bytesOf(t));
+  addLines(s, i, vector, line);
+}
+
+//===----------------------------------------------------------------------===//
+// Packing
+//===----------------------------------------------------------------------===//
+
+/// Rows of the panel are contiguous: a copy.
+static void addPackRows(Text *s, const Tile *tile, const char *tb, const char *t) {
+  char vector[48];
+  formatVector(&vector, tile->w, t);
+  add(s, "scf.for %%k = %%c0 to %%kk step %%c1 : i64 {\n");
   add(s, "%%so = arith.muli %%k, %%rsb : i64\n%%do = arith.muli %%k, %%cNR : i64\n");
   for (int64_t v = 0; v < tile->nv; ++v) {
-    char value[32], pointer[32];
-    snprintf(value, sizeof(value), "v%" PRId64, v);
-    snprintf(pointer, sizeof(pointer), "sp%" PRId64, v);
-    add(s, "%%ov%" PRId64 " = arith.constant %" PRId64 " : i64\n", v, v * w);
-    add(s, "%%s%" PRId64 " = arith.addi %%so, %%ov%" PRId64 " : i64\n", v, v);
-    add(s, "%%d%" PRId64 " = arith.addi %%do, %%ov%" PRId64 " : i64\n", v, v);
-    add(s,
-        "%%sp%" PRId64 " = llvm.getelementptr %%b[%%s%" PRId64
-        "] : (!llvm.ptr, i64) -> !llvm.ptr, %s\n",
-        v, v, tb);
-    addLoad(s, value, pointer, w, tb, t, bytesOf(tb));
-    add(s,
-        "%%dp%" PRId64 " = llvm.getelementptr %%dst[%%d%" PRId64
-        "] : (!llvm.ptr, i64) -> !llvm.ptr, %s\n",
-        v, v, t);
-    add(s,
-        "llvm.store %%v%" PRId64 ", %%dp%" PRId64 " {alignment = %" PRId64
-        " : i64} : vector<%" PRId64 "x%s>, !llvm.ptr\n",
-        v, v, bytesOf(t), w, t);
+    addConstant(s, "ov", v, v * tile->w);
+    addLines(s, v, tb,
+             "%s$ = arith.addi %so, %ov$ : i64\n%d$ = arith.addi %do, %ov$ : i64\n"
+             "%sp$ = llvm.getelementptr %b[%s$] : (!llvm.ptr, i64) -> !llvm.ptr, ~\n");
+    addLoad(s, v, "v$", "sp$", tile->w, tb, t);
+    addLines(s, v, t, "%dp$ = llvm.getelementptr %dst[%d$] : (!llvm.ptr, i64) -> !llvm.ptr, ~\n");
+    addStore(s, v, "v$", "dp$", vector, t);
   }
-  add(s, "}\n} else {\n");
-  // Columns are contiguous: W x W blocks through registers (Eklundh 1972), the rest by elements.
-  add(s, "%%rem = arith.remui %%kk, %%cW : i64\n%%whole = arith.subi %%kk, %%rem : i64\n");
-  add(s, "%%start = arith.select %%columns, %%whole, %%c0 : i64\n");
-  add(s, "scf.for %%k = %%c0 to %%start step %%cW : i64 {\n");
-  add(s, "scf.for %%j = %%c0 to %%cNR step %%cW : i64 {\n");
-  for (int64_t i = 0; i < w; ++i) {
-    char value[32], pointer[32];
-    snprintf(value, sizeof(value), "r0_%" PRId64, i);
-    snprintf(pointer, sizeof(pointer), "rp%" PRId64, i);
-    add(s, "%%ri%" PRId64 " = arith.constant %" PRId64 " : i64\n", i, i);
-    add(s, "%%rj%" PRId64 " = arith.addi %%j, %%ri%" PRId64 " : i64\n", i, i);
-    add(s, "%%rm%" PRId64 " = arith.muli %%rj%" PRId64 ", %%csb : i64\n", i, i);
-    add(s, "%%ro%" PRId64 " = arith.addi %%rm%" PRId64 ", %%k : i64\n", i, i);
-    add(s,
-        "%%rp%" PRId64 " = llvm.getelementptr %%b[%%ro%" PRId64
-        "] : (!llvm.ptr, i64) -> !llvm.ptr, %s\n",
-        i, i, tb);
-    addLoad(s, value, pointer, w, tb, t, bytesOf(tb));
-  }
+  add(s, "}\n");
+}
+
+/// Transposes a W x W block in registers, rows %r0_i (Eklundh 1972). Returns N: they are %rN_i
+/// then.
+static int addTranspose(Text *s, int64_t w, const char *t) {
   int round = 0;
   for (int64_t step = 1; step < w; step *= 2, ++round)
     for (int64_t i = 0; i < w; ++i) {
@@ -181,154 +188,161 @@ static void addPack(Text *s, const char *name, const Tile *tile, const char *tb,
         add(s, "] : vector<%" PRId64 "x%s>, vector<%" PRId64 "x%s>\n", w, t, w, t);
       }
     }
+  return round;
+}
+
+/// Columns are contiguous: W x W blocks through registers, up to row %start.
+static void addPackColumns(Text *s, const Tile *tile, const char *tb, const char *t) {
+  int64_t w = tile->w;
+  char vector[48], row[16];
+  formatVector(&vector, w, t);
+  add(s, "%%rem = arith.remui %%kk, %%cW : i64\n%%whole = arith.subi %%kk, %%rem : i64\n");
+  add(s, "%%start = arith.select %%columns, %%whole, %%c0 : i64\n");
+  add(s, "scf.for %%k = %%c0 to %%start step %%cW : i64 {\n");
+  add(s, "scf.for %%j = %%c0 to %%cNR step %%cW : i64 {\n");
   for (int64_t i = 0; i < w; ++i) {
-    add(s, "%%tk%" PRId64 " = arith.addi %%k, %%ri%" PRId64 " : i64\n", i, i);
-    add(s, "%%tm%" PRId64 " = arith.muli %%tk%" PRId64 ", %%cNR : i64\n", i, i);
-    add(s, "%%to%" PRId64 " = arith.addi %%tm%" PRId64 ", %%j : i64\n", i, i);
-    add(s,
-        "%%tp%" PRId64 " = llvm.getelementptr %%dst[%%to%" PRId64
-        "] : (!llvm.ptr, i64) -> !llvm.ptr, %s\n",
-        i, i, t);
-    add(s,
-        "llvm.store %%r%d_%" PRId64 ", %%tp%" PRId64 " {alignment = %" PRId64
-        " : i64} : vector<%" PRId64 "x%s>, !llvm.ptr\n",
-        round, i, i, bytesOf(t), w, t);
+    addConstant(s, "ri", i, i);
+    addLines(s, i, tb,
+             "%rj$ = arith.addi %j, %ri$ : i64\n%rm$ = arith.muli %rj$, %csb : i64\n"
+             "%ro$ = arith.addi %rm$, %k : i64\n"
+             "%rp$ = llvm.getelementptr %b[%ro$] : (!llvm.ptr, i64) -> !llvm.ptr, ~\n");
+    addLoad(s, i, "r0_$", "rp$", w, tb, t);
+  }
+  snprintf(row, sizeof(row), "r%d_$", addTranspose(s, w, t));
+  for (int64_t i = 0; i < w; ++i) {
+    addLines(s, i, t,
+             "%tk$ = arith.addi %k, %ri$ : i64\n%tm$ = arith.muli %tk$, %cNR : i64\n"
+             "%to$ = arith.addi %tm$, %j : i64\n"
+             "%tp$ = llvm.getelementptr %dst[%to$] : (!llvm.ptr, i64) -> !llvm.ptr, ~\n");
+    addStore(s, i, row, "tp$", vector, t);
   }
   add(s, "}\n}\n");
+}
+
+/// The rows from %start on by elements, and zeros in the columns beyond nn.
+static void addPackRest(Text *s, const char *tb, const char *t) {
   add(s, "scf.for %%j = %%c0 to %%nn step %%c1 : i64 {\n");
   add(s, "%%jo = arith.muli %%j, %%csb : i64\n");
   add(s, "scf.for %%k = %%start to %%kk step %%c1 : i64 {\n");
   add(s, "%%ko = arith.muli %%k, %%rsb : i64\n%%so = arith.addi %%jo, %%ko : i64\n");
   add(s, "%%sp = llvm.getelementptr %%b[%%so] : (!llvm.ptr, i64) -> !llvm.ptr, %s\n", tb);
-  addLoad(s, "e", "sp", 1, tb, t, bytesOf(tb));
+  addLoad(s, 0, "e", "sp", 1, tb, t);
   add(s, "%%dm = arith.muli %%k, %%cNR : i64\n%%do = arith.addi %%dm, %%j : i64\n");
-  add(s, "%%dp = llvm.getelementptr %%dst[%%do] : (!llvm.ptr, i64) -> !llvm.ptr, %s\n", t);
+  static const char put[] =
+      "%dp = llvm.getelementptr %dst[%do] : (!llvm.ptr, i64) -> !llvm.ptr, ~\n";
+  addLines(s, 0, t, put);
   add(s, "llvm.store %%e, %%dp : %s, !llvm.ptr\n}\n}\n", t);
   add(s, "scf.for %%k = %%c0 to %%kk step %%c1 : i64 {\n%%dm = arith.muli %%k, %%cNR : i64\n");
   add(s, "scf.for %%j = %%nn to %%cNR step %%c1 : i64 {\n%%do = arith.addi %%dm, %%j : i64\n");
-  add(s, "%%dp = llvm.getelementptr %%dst[%%do] : (!llvm.ptr, i64) -> !llvm.ptr, %s\n", t);
+  addLines(s, 0, t, put);
   add(s, "llvm.store %%zero, %%dp : %s, !llvm.ptr\n}\n}\n", t);
+}
+
+/// @shard_pack_TB: a panel of B, kk x nn, to dst[kk][NR]; columns beyond nn are zero.
+static void addPack(Text *s, const char *name, const Tile *tile, const char *tb, const char *t) {
+  add(s,
+      "func.func private @%s(%%b: !llvm.ptr, %%rsb: i64, %%csb: i64, %%kk: i64, %%nn: i64, "
+      "%%dst: !llvm.ptr) {\n",
+      name);
+  add(s, "%%c0 = arith.constant 0 : i64\n%%c1 = arith.constant 1 : i64\n");
+  add(s, "%%cW = arith.constant %" PRId64 " : i64\n%%cNR = arith.constant %" PRId64 " : i64\n",
+      tile->w, tile->nr);
+  add(s, "%%zero = arith.constant 0.0 : %s\n", t);
+  add(s, "%%full = arith.cmpi eq, %%nn, %%cNR : i64\n");
+  add(s,
+      "%%unitC = arith.cmpi eq, %%csb, %%c1 : i64\n%%unitR = arith.cmpi eq, %%rsb, %%c1 : i64\n");
+  add(s, "%%rows = arith.andi %%full, %%unitC : i1\n%%columns = arith.andi %%full, %%unitR : i1\n");
+  add(s, "scf.if %%rows {\n");
+  addPackRows(s, tile, tb, t);
+  add(s, "} else {\n");
+  addPackColumns(s, tile, tb, t);
+  addPackRest(s, tb, t);
   add(s, "}\nfunc.return\n}\n");
 }
 
-/// The register tile: nv x mr accumulators over kk, then into C.
-static void addMicroKernel(Text *s, const Tile *tile, const char *ta, const char *tc,
-                           const char *t) {
+//===----------------------------------------------------------------------===//
+// The register tile
+//===----------------------------------------------------------------------===//
+
+static void addList(Text *s, int64_t n, const char *item) {
+  for (int64_t i = 0; i < n; ++i) {
+    add(s, "%s", i ? ", " : "");
+    addLines(s, i, "", item);
+  }
+}
+
+/// %acc: nv x mr accumulators over kk.
+static void addAccumulate(Text *s, const Tile *tile, const char *ta, const char *t) {
   int64_t w = tile->w, nv = tile->nv, mr = tile->mr, n = nv * mr;
   char vector[48];
-  snprintf(vector, sizeof(vector), "vector<%" PRId64 "x%s>", w, t);
+  formatVector(&vector, w, t);
   add(s, "%%last = arith.subi %%mr, %%c1 : i64\n");
   for (int64_t i = 0; i < mr; ++i) {
-    add(s, "%%i%" PRId64 " = arith.constant %" PRId64 " : i64\n", i, i);
-    add(s, "%%row%" PRId64 " = arith.minsi %%i%" PRId64 ", %%last : i64\n", i, i);
-    add(s, "%%ao%" PRId64 " = arith.muli %%row%" PRId64 ", %%rsa : i64\n", i, i);
-    add(s,
-        "%%ar%" PRId64 " = llvm.getelementptr %%at[%%ao%" PRId64
-        "] : (!llvm.ptr, i64) -> !llvm.ptr, %s\n",
-        i, i, ta);
+    addConstant(s, "i", i, i);
+    addLines(s, i, ta,
+             "%row$ = arith.minsi %i$, %last : i64\n%ao$ = arith.muli %row$, %rsa : i64\n"
+             "%ar$ = llvm.getelementptr %at[%ao$] : (!llvm.ptr, i64) -> !llvm.ptr, ~\n");
   }
   add(s, "%%acc:%" PRId64 " = scf.for %%q = %%c0 to %%kk step %%c1 iter_args(", n);
-  for (int64_t i = 0; i < n; ++i)
-    add(s, "%s%%x%" PRId64 " = %%vzero", i ? ", " : "", i);
+  addList(s, n, "%x$ = %vzero");
   add(s, ") -> (");
-  for (int64_t i = 0; i < n; ++i)
-    add(s, "%s%s", i ? ", " : "", vector);
+  addList(s, n, vector);
   add(s, ") : i64 {\n%%bo = arith.muli %%q, %%ldb : i64\n");
   for (int64_t v = 0; v < nv; ++v) {
-    char value[32], pointer[32];
-    snprintf(value, sizeof(value), "bv%" PRId64, v);
-    snprintf(pointer, sizeof(pointer), "bq%" PRId64, v);
-    add(s, "%%bj%" PRId64 " = arith.constant %" PRId64 " : i64\n", v, v * w);
-    add(s, "%%bi%" PRId64 " = arith.addi %%bo, %%bj%" PRId64 " : i64\n", v, v);
-    add(s,
-        "%%bq%" PRId64 " = llvm.getelementptr %%bp[%%bi%" PRId64
-        "] : (!llvm.ptr, i64) -> !llvm.ptr, %s\n",
-        v, v, t);
-    addLoad(s, value, pointer, w, t, t, bytesOf(t));
+    addConstant(s, "bj", v, v * w);
+    addLines(s, v, t,
+             "%bi$ = arith.addi %bo, %bj$ : i64\n"
+             "%bq$ = llvm.getelementptr %bp[%bi$] : (!llvm.ptr, i64) -> !llvm.ptr, ~\n");
+    addLoad(s, v, "bv$", "bq$", w, t, t);
   }
   add(s, "%%aq = arith.muli %%q, %%csa : i64\n");
   for (int64_t i = 0; i < mr; ++i) {
-    char value[32], pointer[32];
-    snprintf(value, sizeof(value), "av%" PRId64, i);
-    snprintf(pointer, sizeof(pointer), "ap%" PRId64, i);
-    add(s,
-        "%%ap%" PRId64 " = llvm.getelementptr %%ar%" PRId64
-        "[%%aq] : (!llvm.ptr, i64) -> !llvm.ptr, %s\n",
-        i, i, ta);
-    addLoad(s, value, pointer, 1, ta, t, bytesOf(ta));
+    addLines(s, i, ta, "%ap$ = llvm.getelementptr %ar$[%aq] : (!llvm.ptr, i64) -> !llvm.ptr, ~\n");
+    addLoad(s, i, "av$", "ap$", 1, ta, t);
     add(s, "%%as%" PRId64 " = vector.broadcast %%av%" PRId64 " : %s to %s\n", i, i, t, vector);
     for (int64_t v = 0; v < nv; ++v) {
       int64_t k = i * nv + v;
       add(s,
           "%%p%" PRId64 " = arith.mulf %%as%" PRId64 ", %%bv%" PRId64 " fastmath<contract> : %s\n",
           k, i, v, vector);
-      add(s, "%%y%" PRId64 " = arith.addf %%p%" PRId64 ", %%x%" PRId64 " fastmath<contract> : %s\n",
-          k, k, k, vector);
+      addLines(s, k, vector, "%y$ = arith.addf %p$, %x$ fastmath<contract> : ~\n");
     }
   }
   add(s, "scf.yield ");
-  for (int64_t i = 0; i < n; ++i)
-    add(s, "%s%%y%" PRId64, i ? ", " : "", i);
+  addList(s, n, "%y$");
   add(s, " : ");
-  for (int64_t i = 0; i < n; ++i)
-    add(s, "%s%s", i ? ", " : "", vector);
+  addList(s, n, vector);
   add(s, "\n}\n");
+}
 
-  // A whole tile of a C of the computing type goes out by vectors.
-  bool wide = !strcmp(tc, t);
-  add(s,
-      "%%wholeM = arith.cmpi eq, %%mr, %%cMR : i64\n%%unit = arith.cmpi eq, %%csc, %%c1 : i64\n");
-  add(s, "%%wholeN = arith.cmpi eq, %%nn, %%cNR : i64\n%%whole0 = arith.andi %%wholeM, %%wholeN : "
-         "i1\n");
-  add(s, "%%whole1 = arith.andi %%whole0, %%unit : i1\n%%may = arith.constant %s\n",
-      wide ? "true" : "false");
-  add(s, "%%whole = arith.andi %%whole1, %%may : i1\nscf.if %%whole {\n");
-  if (wide)
-    for (int accumulate = 1; accumulate >= 0; --accumulate) {
-      add(s, accumulate ? "scf.if %%add {\n" : "} else {\n");
-      for (int64_t i = 0; i < mr; ++i) {
-        add(s, "%%co%" PRId64 " = arith.muli %%i%" PRId64 ", %%rsc : i64\n", i, i);
-        for (int64_t v = 0; v < nv; ++v) {
-          int64_t k = i * nv + v;
-          add(s, "%%cj%" PRId64 " = arith.constant %" PRId64 " : i64\n", k, v * w);
-          add(s, "%%ci%" PRId64 " = arith.addi %%co%" PRId64 ", %%cj%" PRId64 " : i64\n", k, i, k);
-          add(s,
-              "%%cq%" PRId64 " = llvm.getelementptr %%ct[%%ci%" PRId64
-              "] : (!llvm.ptr, i64) -> !llvm.ptr, %s\n",
-              k, k, tc);
-          if (accumulate) {
-            add(s,
-                "%%cv%" PRId64 " = llvm.load %%cq%" PRId64 " {alignment = %" PRId64
-                " : i64} : !llvm.ptr -> %s\n",
-                k, k, bytesOf(tc), vector);
-            add(s, "%%cs%" PRId64 " = arith.addf %%cv%" PRId64 ", %%acc#%" PRId64 " : %s\n", k, k,
-                k, vector);
-            add(s,
-                "llvm.store %%cs%" PRId64 ", %%cq%" PRId64 " {alignment = %" PRId64
-                " : i64} : %s, !llvm.ptr\n",
-                k, k, bytesOf(tc), vector);
-          } else {
-            add(s,
-                "llvm.store %%acc#%" PRId64 ", %%cq%" PRId64 " {alignment = %" PRId64
-                " : i64} : %s, !llvm.ptr\n",
-                k, k, bytesOf(tc), vector);
-          }
-        }
+/// A whole tile into a C of the computing type, by vectors.
+static void addVectorsToC(Text *s, const Tile *tile, bool accumulate, const char *t) {
+  char vector[48];
+  formatVector(&vector, tile->w, t);
+  for (int64_t i = 0; i < tile->mr; ++i) {
+    addLines(s, i, t, "%co$ = arith.muli %i$, %rsc : i64\n");
+    for (int64_t v = 0; v < tile->nv; ++v) {
+      int64_t k = i * tile->nv + v;
+      addConstant(s, "cj", k, v * tile->w);
+      add(s, "%%ci%" PRId64 " = arith.addi %%co%" PRId64 ", %%cj%" PRId64 " : i64\n", k, i, k);
+      addLines(s, k, t, "%cq$ = llvm.getelementptr %ct[%ci$] : (!llvm.ptr, i64) -> !llvm.ptr, ~\n");
+      if (accumulate) {
+        addLoad(s, k, "cv$", "cq$", tile->w, t, t);
+        addLines(s, k, vector, "%cs$ = arith.addf %cv$, %acc#$ : ~\n");
       }
+      addStore(s, k, accumulate ? "cs$" : "acc#$", "cq$", vector, t);
     }
-  if (wide)
-    add(s, "}\n");
-  add(s, "} else {\n");
-  for (int64_t k = 0; k < n; ++k) {
-    add(s, "%%tc%" PRId64 " = arith.constant %" PRId64 " : i64\n", k, k * w);
-    add(s,
-        "%%tq%" PRId64 " = llvm.getelementptr %%tile[%%tc%" PRId64
-        "] : (!llvm.ptr, i64) -> !llvm.ptr, %s\n",
-        k, k, t);
-    add(s,
-        "llvm.store %%acc#%" PRId64 ", %%tq%" PRId64 " {alignment = %" PRId64
-        " : i64} : %s, !llvm.ptr\n",
-        k, k, bytesOf(t), vector);
+  }
+}
+
+/// Any tile into C, by way of %tile, element by element.
+static void addElementsToC(Text *s, const Tile *tile, const char *tc, const char *t) {
+  char vector[48];
+  formatVector(&vector, tile->w, t);
+  for (int64_t k = 0; k < tile->nv * tile->mr; ++k) {
+    addConstant(s, "tc", k, k * tile->w);
+    addLines(s, k, t, "%tq$ = llvm.getelementptr %tile[%tc$] : (!llvm.ptr, i64) -> !llvm.ptr, ~\n");
+    addStore(s, k, "acc#$", "tq$", vector, t);
   }
   add(s, "scf.for %%i = %%c0 to %%mr step %%c1 : i64 {\nscf.for %%j = %%c0 to %%nn step %%c1 : i64 "
          "{\n");
@@ -339,17 +353,39 @@ static void addMicroKernel(Text *s, const Tile *tile, const char *ta, const char
   add(s, "%%ce = arith.addi %%cr, %%cc : i64\n");
   add(s, "%%cp = llvm.getelementptr %%ct[%%ce] : (!llvm.ptr, i64) -> !llvm.ptr, %s\n", tc);
   add(s, "%%f = scf.if %%add -> (%s) {\n", t);
-  addLoad(s, "old", "cp", 1, tc, t, bytesOf(tc));
-  add(s,
-      "%%sum = arith.addf %%old, %%e : %s\nscf.yield %%sum : %s\n} else {\nscf.yield %%e : %s\n}\n",
-      t, t, t);
-  if (wide) {
+  addLoad(s, 0, "old", "cp", 1, tc, t);
+  addLines(s, 0, t,
+           "%sum = arith.addf %old, %e : ~\nscf.yield %sum : ~\n} else {\nscf.yield %e : ~\n}\n");
+  if (!strcmp(tc, t)) {
     add(s, "llvm.store %%f, %%cp : %s, !llvm.ptr\n", t);
   } else {
     add(s, "%%g = arith.truncf %%f : %s to %s\n", t, tc);
     add(s, "llvm.store %%g, %%cp : %s, !llvm.ptr\n", tc);
   }
-  add(s, "}\n}\n}\n");
+  add(s, "}\n}\n");
+}
+
+static void addMicroKernel(Text *s, const Tile *tile, const char *ta, const char *tc,
+                           const char *t) {
+  addAccumulate(s, tile, ta, t);
+  bool wide = !strcmp(tc, t);
+  add(s,
+      "%%wholeM = arith.cmpi eq, %%mr, %%cMR : i64\n%%unit = arith.cmpi eq, %%csc, %%c1 : i64\n");
+  add(s, "%%wholeN = arith.cmpi eq, %%nn, %%cNR : i64\n%%whole0 = arith.andi %%wholeM, %%wholeN : "
+         "i1\n");
+  add(s, "%%whole1 = arith.andi %%whole0, %%unit : i1\n%%may = arith.constant %s\n",
+      wide ? "true" : "false");
+  add(s, "%%whole = arith.andi %%whole1, %%may : i1\nscf.if %%whole {\n");
+  if (wide) {
+    add(s, "scf.if %%add {\n");
+    addVectorsToC(s, tile, true, t);
+    add(s, "} else {\n");
+    addVectorsToC(s, tile, false, t);
+    add(s, "}\n");
+  }
+  add(s, "} else {\n");
+  addElementsToC(s, tile, tc, t);
+  add(s, "}\n");
 }
 
 const char *shardGemmGet(ShardLowering *lowering, MlirType a, MlirType b, MlirType c) {

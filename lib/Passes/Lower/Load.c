@@ -110,10 +110,25 @@ static bool isCutShort(const char *path) {
   return cut;
 }
 
+/// Whether a file is an object that no linker has made a shared one.
+static bool isObject(const char *path) {
+  FILE *file = fopen(path, "rb");
+  Elf64_Ehdr header;
+  bool object = file && fread(&header, sizeof(header), 1, file) == 1 &&
+                !memcmp(header.e_ident, ELFMAG, SELFMAG) && header.e_type == ET_REL;
+  if (file)
+    fclose(file);
+  return object;
+}
+
 ShardLoaded *shardLoadShared(const char *path, char **outError) {
   *outError = NULL;
   if (isCutShort(path)) {
     setError(outError, "the file is cut short", path);
+    return NULL;
+  }
+  if (isObject(path)) {
+    setError(outError, "an object is not loaded; expected what --emit=shared writes", path);
     return NULL;
   }
   // dlopen looks on a search path unless the name holds a slash.

@@ -55,13 +55,18 @@ static MlirLogicalResult rewriteIndex(void *user, MlirOperation op) {
   return mlirLogicalResultSuccess();
 }
 
-/// Clones the body with these values of its arguments (null: unused). Writes the yielded values.
-static void emitBody(ShardNest *nest, ShardLowerBuilder *b, const MlirValue *arguments,
-                     MlirValue *yielded) {
+ShardPointerMap *shardNestMapArguments(const ShardNest *nest, const MlirValue *arguments) {
   ShardPointerMap *map = shardPointerMapCreate(nest->lowering->arena, 64);
   for (intptr_t i = 0; i < nest->nOperands; ++i)
     if (!mlirValueIsNull(arguments[i]))
       shardValueMapSet(map, mlirBlockGetArgument(nest->body, i), arguments[i]);
+  return map;
+}
+
+/// Clones the body with these values of its arguments (null: unused). Writes the yielded values.
+static void emitBody(ShardNest *nest, ShardLowerBuilder *b, const MlirValue *arguments,
+                     MlirValue *yielded) {
+  ShardPointerMap *map = shardNestMapArguments(nest, arguments);
   MlirOperation op = mlirBlockGetFirstOperation(nest->body);
   for (; !shardOpIs(op, "linalg.yield"); op = mlirOperationGetNextInBlock(op)) {
     if (shardOpIs(op, "linalg.index")) {

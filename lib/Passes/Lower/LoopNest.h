@@ -65,6 +65,9 @@ MlirValue shardNestAdvance(ShardLowerBuilder *b, const ShardNestAccess *access, 
 void shardNestEmitPoint(ShardNest *nest, ShardLowerBuilder *b, const MlirValue *pointers,
                         const MlirValue *carried, MlirValue *yielded);
 
+/// LoopBody.c: what stands for the body's arguments; null ones are not used.
+ShardPointerMap *shardNestMapArguments(const ShardNest *nest, const MlirValue *arguments);
+
 /// Whether an op of a body exists on vectors, element by element.
 bool shardOpHasVectorForm(MlirOperation op);
 MlirType shardVectorOf(MlirType element, int64_t width);

@@ -22,13 +22,13 @@ bool shardOpHasVectorForm(MlirOperation op) {
       return false;
   }
   MlirStringRef name = shardOpGetName(op);
-  if (name.length > 6 && !strncmp(name.data, "arith.", 6))
-    return true;
-  if (shardOpIs(op, "math.fpowi")) { // by a constant; see lowerPower
+  if (shardNameHasDialect(name, "arith"))
+    return !shardDivisionMayFail(op); // a lane cannot fail alone, nor is it divided faster
+  if (shardOpIs(op, "math.fpowi")) {  // by a constant; see lowerPower
     MlirOperation exponent = shardValueDefiningOp(mlirOperationGetOperand(op, 1));
     return !mlirOperationIsNull(exponent) && shardOpIs(exponent, "arith.constant");
   }
-  if (name.length < 6 || strncmp(name.data, "math.", 5))
+  if (!shardNameHasDialect(name, "math"))
     return false;
   for (size_t i = 0; i < sizeof(math) / sizeof(math[0]); ++i)
     if (shardStringIs((MlirStringRef){name.data + 5, name.length - 5}, math[i])) {
@@ -231,10 +231,7 @@ static bool vectorOperands(ShardLowerBuilder *b, MlirOperation op, const ShardPo
 
 void shardNestEmitVectorBody(ShardNest *nest, ShardLowerBuilder *b, intptr_t loop, int64_t width,
                              MlirValue index, const MlirValue *arguments, MlirValue *yielded) {
-  ShardPointerMap *map = shardPointerMapCreate(nest->lowering->arena, 64);
-  for (intptr_t i = 0; i < nest->nOperands; ++i)
-    if (!mlirValueIsNull(arguments[i]))
-      shardValueMapSet(map, mlirBlockGetArgument(nest->body, i), arguments[i]);
+  ShardPointerMap *map = shardNestMapArguments(nest, arguments);
   MlirOperation op = mlirBlockGetFirstOperation(nest->body);
   for (; !shardOpIs(op, "linalg.yield"); op = mlirOperationGetNextInBlock(op)) {
     MlirValue result = mlirOperationGetResult(op, 0);

@@ -36,6 +36,15 @@ MlirLogicalResult shardEmitContraction(ShardBuffers *buffers, MlirOperation op,
 void shardMakeAssert(ShardLowering *lowering, MlirOperation func, MlirOperation op,
                      MlirValue condition, MlirStringRef message);
 
+/// Scalars.c: the constant behind `value`, through casts of integers; false if there is none.
+bool shardScalarGetConstant(MlirValue value, int64_t *out);
+
+/// Divisions.c: whether a division of scalars is by what is not known to be neither 0 nor -1.
+bool shardDivisionMayFail(MlirOperation op);
+/// The rank fails, with the location of `op` in `func`, where the CPU would end the process: a
+/// division by zero, or one whose quotient its type does not hold.
+void shardCheckDivision(ShardLowering *lowering, MlirOperation func, MlirOperation op);
+
 /// Scalars.c: assertions and elementary functions of a function.
 MlirLogicalResult shardLowerScalars(ShardLowering *lowering, MlirOperation func);
 

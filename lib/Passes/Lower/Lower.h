@@ -108,7 +108,9 @@ MlirType shardLLVMArrayOf(MlirType shaped, MlirType element);
 
 /// OwnOps.c: ops that a file of rules describes become their bodies. Whether there were any.
 MlirLogicalResult shardLowerOwnOps(ShardLowering *lowering, bool *outAny);
+/// ProgramInfo.c, and SiteInfo.c: the rows of its sites, an array in order of their numbers.
 MlirLogicalResult shardProgramInfoCollect(ShardLowering *lowering);
+MlirAttribute shardSiteInfoCollect(ShardLowering *lowering);
 
 /// DynamicInfo.c: `spmd.dynamic`, checked; lists are empty without one.
 typedef struct ShardDynamicInfo {
@@ -148,6 +150,8 @@ void shardShowContractions(ShardLowering *lowering, ShardHidden *hidden);
 /// Constants of one value become fills: the object need not carry them.
 void shardFillSplats(ShardLowering *lowering);
 
+/// Chains.c: cuts long chains of insertions, on which bufferization would take very long.
+void shardCutChains(ShardLowering *lowering);
 /// ResultBuffers.c: copies results that would be computed in each other's buffers. The last step on
 /// tensors.
 void shardKeepResultsApart(ShardLowering *lowering);

@@ -57,7 +57,7 @@ static MlirLogicalResult runPipeline(ShardLowering *lowering, const char *passes
 static MlirLogicalResult checkLowered(void *user, MlirOperation op) {
   (void)user;
   MlirStringRef name = shardOpGetName(op);
-  if (shardStringIs(name, "builtin.module") || !strncmp(name.data, "llvm.", 5))
+  if (shardStringIs(name, "builtin.module") || shardNameHasDialect(name, "llvm"))
     return mlirLogicalResultSuccess();
   return shardEmitError(op, "'%.*s' has no lowering", (int)name.length, name.data);
 }
@@ -113,6 +113,7 @@ static MlirLogicalResult runLowerCpu(ShardPassRun *run) {
   shardShowContractions(&lowering, hidden);
   STEP(fused);
   shardFillSplats(&lowering);
+  shardCutChains(&lowering);
   shardKeepResultsApart(&lowering);
   STEP(runPipeline(&lowering, "func.func(eliminate-empty-tensors),one-shot-bufferize,"
                               "func.func(linalg-generalize-named-ops)"));

@@ -15,7 +15,6 @@
 #include "Lower.h"
 
 #include "../Analysis/Mesh.h"
-#include "../Core/Collectives.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -236,185 +235,124 @@ static bool givesLocalShape(const ShardMesh *mesh, MlirType global, MlirType loc
   return true;
 }
 
+/// What an argument or result of a function says of itself, and what follows from it.
+typedef struct ValueText {
+  MlirAttribute index, name, role, global, view, sharding, window, value, storage;
+  int32_t *starts, axes[64], nAxes; // of the view's dimensions
+} ValueText;
+
+/// The view, the shape itself where there is none, and the axes over which it lies.
+static MlirLogicalResult readAxes(ShardLowering *lowering, const ShardMesh *mesh,
+                                  MlirOperation func, ValueText *text) {
+  MlirType global = mlirTypeAttrGetValue(text->global);
+  if (mlirAttributeIsNull(text->view)) {
+    intptr_t rank = mlirTypeIsAShaped(global) ? mlirShapedTypeGetRank(global) : 0;
+    int64_t *shape = SHARD_ARENA_ARRAY(lowering->arena, int64_t, rank);
+    for (intptr_t i = 0; i < rank; ++i)
+      shape[i] = mlirShapedTypeGetDimSize(global, i);
+    text->view = shardAttrI64Array(lowering->context, rank, shape);
+  }
+  intptr_t nDims = mlirDenseArrayGetNumElements(text->view);
+  text->starts = SHARD_ARENA_ARRAY(lowering->arena, int32_t, nDims + 1);
+  for (intptr_t i = 0; i < nDims; ++i) {
+    text->starts[i] = text->nAxes;
+    if (mlirAttributeIsNull(text->sharding) || i >= mlirArrayAttrGetNumElements(text->sharding))
+      continue;
+    MlirAttribute names = mlirArrayAttrGetElement(text->sharding, i);
+    for (intptr_t k = 0; k < mlirArrayAttrGetNumElements(names); ++k) {
+      MlirStringRef axis = mlirStringAttrGetValue(mlirArrayAttrGetElement(names, k));
+      int32_t n = text->nAxes < 32 ? findAxes(mesh, axis, text->axes + text->nAxes) : 0;
+      if (!n)
+        return shardEmitError(func, "'spmd.sharding' names '%.*s', which the mesh has not",
+                              (int)axis.length, axis.data);
+      text->nAxes += n;
+    }
+  }
+  text->starts[nDims] = text->nAxes;
+  return mlirLogicalResultSuccess();
+}
+
+static MlirAttribute findOrMakeData(ShardLowering *lowering, MlirOperation func,
+                                    const ValueList *list, const ValueText *text) {
+  if (mlirAttributeIsNull(text->value))
+    return mlirAttributeGetNull();
+  MlirAttribute data = findData(list, text->index);
+  return mlirAttributeIsNull(data) ? makeDataGlobal(lowering, func, text->value) : data;
+}
+
 static MlirLogicalResult describeValue(ShardLowering *lowering, const ShardDynamicInfo *dynamic,
                                        const ShardMesh *mesh, MlirOperation func, intptr_t position,
                                        MlirType local, AttributeGetter get, const char *indexName,
                                        ValueList *list, int32_t *outIndex) {
   MlirContext context = lowering->context;
-  MlirAttribute index = getOr(get(func, position, indexName), shardAttrI64(context, position));
-  MlirAttribute name = getOr(get(func, position, "spmd.name"), shardAttrString(context, ""));
-  MlirAttribute role = getOr(get(func, position, "spmd.role"), shardAttrString(context, ""));
-  MlirAttribute globalAttribute = getOr(get(func, position, "spmd.global"), mlirTypeAttrGet(local));
-  MlirAttribute view = get(func, position, "spmd.view");
-  MlirAttribute sharding = get(func, position, "spmd.sharding");
-  MlirAttribute window = get(func, position, "spmd.window");
-  MlirAttribute value = get(func, position, "spmd.value");
-  MlirAttribute storage = get(func, position, "spmd.storage");
-  const char *kind = strcmp(indexName, "spmd.arg") ? "result" : "argument";
-  const char *wrong =
-      checkAttributes(index, name, role, globalAttribute, view, sharding, window, value, local);
+  MlirAttribute none = shardAttrString(context, "");
+  ValueText t = {
+      .index = getOr(get(func, position, indexName), shardAttrI64(context, position)),
+      .name = getOr(get(func, position, "spmd.name"), none),
+      .role = getOr(get(func, position, "spmd.role"), none),
+      .global = getOr(get(func, position, "spmd.global"), mlirTypeAttrGet(local)),
+      .view = get(func, position, "spmd.view"),
+      .sharding = get(func, position, "spmd.sharding"),
+      .window = get(func, position, "spmd.window"),
+      .value = get(func, position, "spmd.value"),
+      .storage = get(func, position, "spmd.storage"),
+  };
+  bool isResult = strcmp(indexName, "spmd.arg") != 0;
+  const char *kind = isResult ? "result" : "argument";
+  const char *wrong = checkAttributes(t.index, t.name, t.role, t.global, t.view, t.sharding,
+                                      t.window, t.value, local);
   if (wrong)
     return shardEmitError(func, "%s %" PRIdPTR " has %s", kind, position, wrong);
-  MlirType global = mlirTypeAttrGetValue(globalAttribute);
+  MlirType global = mlirTypeAttrGetValue(t.global);
   bool isTensor = mlirTypeIsAShaped(global);
-  MlirType element = isTensor ? mlirShapedTypeGetElementType(global) : global;
-  if (shardElementNumber(element) < 0)
+  if (shardElementNumber(isTensor ? mlirShapedTypeGetElementType(global) : global) < 0)
     return shardEmitError(func, "%s %" PRIdPTR " has an element type without a lowering", kind,
                           position);
-  intptr_t rank = isTensor ? mlirShapedTypeGetRank(global) : 0;
-  if (mlirAttributeIsNull(view)) {
-    int64_t *shape = SHARD_ARENA_ARRAY(lowering->arena, int64_t, rank);
-    for (intptr_t i = 0; i < rank; ++i)
-      shape[i] = mlirShapedTypeGetDimSize(global, i);
-    view = shardAttrI64Array(context, rank, shape);
-  }
-  intptr_t nDims = mlirDenseArrayGetNumElements(view);
-  int32_t *starts = SHARD_ARENA_ARRAY(lowering->arena, int32_t, nDims + 1);
-  int32_t axes[64], nAxes = 0;
-  for (intptr_t i = 0; i < nDims; ++i) {
-    starts[i] = nAxes;
-    if (mlirAttributeIsNull(sharding) || i >= mlirArrayAttrGetNumElements(sharding))
-      continue;
-    MlirAttribute names = mlirArrayAttrGetElement(sharding, i);
-    for (intptr_t k = 0; k < mlirArrayAttrGetNumElements(names); ++k) {
-      MlirStringRef axis = mlirStringAttrGetValue(mlirArrayAttrGetElement(names, k));
-      int32_t n = nAxes < 32 ? findAxes(mesh, axis, axes + nAxes) : 0;
-      if (!n)
-        return shardEmitError(func, "'spmd.sharding' names '%.*s', which the mesh has not",
-                              (int)axis.length, axis.data);
-      nAxes += n;
-    }
-  }
-  starts[nDims] = nAxes;
-  if (isTensor && !givesLocalShape(mesh, global, local, view, starts, axes))
+  if (mlirLogicalResultIsFailure(readAxes(lowering, mesh, func, &t)))
+    return mlirLogicalResultFailure();
+  if (isTensor && !givesLocalShape(mesh, global, local, t.view, t.starts, t.axes))
     return shardEmitError(
         func, "%s %" PRIdPTR ": 'spmd.global' and 'spmd.sharding' do not give its local shape",
         kind, position);
-  MlirAttribute data = mlirAttributeGetNull();
   bool constant =
-      !mlirAttributeIsNull(value) || !mlirAttributeIsNull(get(func, position, "spmd.elided"));
-  if (!mlirAttributeIsNull(value))
-    data = findData(list, index);
-  if (!mlirAttributeIsNull(value) && mlirAttributeIsNull(data))
-    data = makeDataGlobal(lowering, func, value);
-  if (!mlirAttributeIsNull(window)) {
-    int64_t dim = mlirDenseI64ArrayGetElement(window, 0);
-    int64_t part[] = {dim, mlirDenseI64ArrayGetElement(window, 1),
+      !mlirAttributeIsNull(t.value) || !mlirAttributeIsNull(get(func, position, "spmd.elided"));
+  MlirAttribute data = findOrMakeData(lowering, func, list, &t);
+  if (!mlirAttributeIsNull(t.window)) {
+    int64_t dim = mlirDenseI64ArrayGetElement(t.window, 0);
+    int64_t part[] = {dim, mlirDenseI64ArrayGetElement(t.window, 1),
                       mlirShapedTypeGetDimSize(global, (intptr_t)dim)};
-    globalAttribute = mlirTypeAttrGet(wholeType(window, global));
-    window = shardAttrI64Array(context, 3, part);
+    t.global = mlirTypeAttrGet(wholeType(t.window, global));
+    t.window = shardAttrI64Array(context, 3, part);
   }
   int64_t number = 0;
-  shardAttrGetI64(index, &number);
+  shardAttrGetI64(t.index, &number);
   MlirAttribute digits;
-  if (mlirLogicalResultIsFailure(
-          shardDynamicInfoDigits(lowering, dynamic, strcmp(indexName, "spmd.arg") != 0, number,
-                                 mlirTypeAttrGetValue(globalAttribute), &digits)))
+  if (mlirLogicalResultIsFailure(shardDynamicInfoDigits(lowering, dynamic, isResult, number,
+                                                        mlirTypeAttrGetValue(t.global), &digits)))
     return mlirLogicalResultFailure();
+  intptr_t nDims = mlirDenseArrayGetNumElements(t.view);
   MlirNamedAttribute entries[13] = {
-      shardNamed(context, "index", index),
-      shardNamed(context, "name", name),
-      shardNamed(context, "role", role),
-      shardNamed(context, "global", globalAttribute),
+      shardNamed(context, "index", t.index),
+      shardNamed(context, "name", t.name),
+      shardNamed(context, "role", t.role),
+      shardNamed(context, "global", t.global),
       shardNamed(context, "local", mlirTypeAttrGet(local)),
-      shardNamed(context, "view", view),
-      shardNamed(context, "axis_start", mlirDenseI32ArrayGet(context, nDims + 1, starts)),
-      shardNamed(context, "axes", mlirDenseI32ArrayGet(context, nAxes, axes)),
+      shardNamed(context, "view", t.view),
+      shardNamed(context, "axis_start", mlirDenseI32ArrayGet(context, nDims + 1, t.starts)),
+      shardNamed(context, "axes", mlirDenseI32ArrayGet(context, t.nAxes, t.axes)),
       shardNamed(context, "constant", shardAttrI64(context, constant)),
   };
   intptr_t n = 9;
   if (!mlirAttributeIsNull(data))
     entries[n++] = shardNamed(context, "data", data);
-  if (!mlirAttributeIsNull(window))
-    entries[n++] = shardNamed(context, "window", window);
+  if (!mlirAttributeIsNull(t.window))
+    entries[n++] = shardNamed(context, "window", t.window);
   if (!mlirAttributeIsNull(digits))
     entries[n++] = shardNamed(context, "digits", digits);
-  if (!mlirAttributeIsNull(storage) && mlirAttributeIsAString(storage))
-    entries[n++] = shardNamed(context, "storage", storage);
+  if (!mlirAttributeIsNull(t.storage) && mlirAttributeIsAString(t.storage))
+    entries[n++] = shardNamed(context, "storage", t.storage);
   *outIndex = addValue(list, mlirDictionaryAttrGet(context, n, entries));
   return mlirLogicalResultSuccess();
-}
-
-//===----------------------------------------------------------------------===//
-// Sites
-//===----------------------------------------------------------------------===//
-
-typedef struct SiteCollector {
-  ShardLowering *lowering;
-  ValueList list;
-} SiteCollector;
-
-static MlirAttribute findSite(MlirOperation module, int64_t site) {
-  MlirAttribute sites = shardOpGetAttribute(module, "spmd.sites");
-  if (mlirAttributeIsNull(sites) || !mlirAttributeIsAArray(sites))
-    return mlirAttributeGetNull();
-  for (intptr_t i = 0; i < mlirArrayAttrGetNumElements(sites); ++i) {
-    MlirAttribute entry = mlirArrayAttrGetElement(sites, i);
-    if (!mlirAttributeIsADictionary(entry))
-      continue;
-    MlirAttribute number =
-        mlirDictionaryAttrGetElementByName(entry, mlirStringRefCreateFromCString("site"));
-    int64_t value = i;
-    if (!mlirAttributeIsNull(number))
-      shardAttrGetI64(number, &value);
-    if (value == site)
-      return entry;
-  }
-  return mlirAttributeGetNull();
-}
-
-static MlirAttribute dictionaryText(MlirAttribute dictionary, const char *name) {
-  MlirAttribute value =
-      mlirDictionaryAttrGetElementByName(dictionary, mlirStringRefCreateFromCString(name));
-  return !mlirAttributeIsNull(value) && mlirAttributeIsAString(value) ? value
-                                                                      : mlirAttributeGetNull();
-}
-
-static MlirLogicalResult collectSite(void *user, MlirOperation op) {
-  SiteCollector *collector = user;
-  int64_t site;
-  MlirAttribute attribute = shardOpGetAttribute(op, "spmd.site");
-  if (mlirAttributeIsNull(attribute) || !shardAttrGetI64(attribute, &site))
-    return mlirLogicalResultSuccess();
-  ShardLowering *lowering = collector->lowering;
-  MlirContext context = lowering->context;
-  const char *kind = shardCollectiveKind(op);
-  if (!kind)
-    return mlirLogicalResultSuccess();
-  MlirAttribute kindAttribute = shardAttrString(context, kind);
-  MlirAttribute location =
-      shardAttrString(context, shardLocationText(mlirOperationGetLocation(op), lowering->arena));
-  MlirAttribute cause = shardAttrString(context, "");
-  MlirAttribute entry = findSite(lowering->module, site);
-  if (!mlirAttributeIsNull(entry)) {
-    kindAttribute = getOr(dictionaryText(entry, "kind"), kindAttribute);
-    location =
-        getOr(dictionaryText(entry, "location"), getOr(dictionaryText(entry, "op"), location));
-    cause = getOr(dictionaryText(entry, "cause"), cause);
-  }
-  // One entry a site: the first op stands for all of it.
-  for (size_t i = 0; i < collector->list.nItems; ++i) {
-    int64_t other;
-    shardAttrGetI64(mlirDictionaryAttrGetElementByName(collector->list.items[i],
-                                                       mlirStringRefCreateFromCString("site")),
-                    &other);
-    if (other == site)
-      return mlirLogicalResultSuccess();
-  }
-  MlirNamedAttribute entries[] = {shardNamed(context, "site", shardAttrI64(context, site)),
-                                  shardNamed(context, "kind", kindAttribute),
-                                  shardNamed(context, "location", location),
-                                  shardNamed(context, "cause", cause)};
-  addValue(&collector->list, mlirDictionaryAttrGet(context, 4, entries));
-  return mlirLogicalResultSuccess();
-}
-
-static int compareSites(const void *a, const void *b) {
-  int64_t left, right;
-  MlirStringRef key = mlirStringRefCreateFromCString("site");
-  shardAttrGetI64(mlirDictionaryAttrGetElementByName(*(const MlirAttribute *)a, key), &left);
-  shardAttrGetI64(mlirDictionaryAttrGetElementByName(*(const MlirAttribute *)b, key), &right);
-  return (left > right) - (left < right);
 }
 
 //===----------------------------------------------------------------------===//
@@ -561,12 +499,6 @@ MlirLogicalResult shardProgramInfoCollect(ShardLowering *lowering) {
   for (intptr_t s = 0; s < nStages; ++s)
     rows[s] = stageAttribute(lowering, stages.ops[s], &values[s], argumentPlaces, resultPlaces);
 
-  SiteCollector sites = {.lowering = lowering, .list = {.arena = arena}};
-  if (mlirLogicalResultIsFailure(shardWalk(lowering->module, NULL, collectSite, &sites)))
-    return mlirLogicalResultFailure();
-  if (sites.list.nItems)
-    qsort(sites.list.items, sites.list.nItems, sizeof(*sites.list.items), compareSites);
-
   const ShardMesh *mesh = &program.mesh;
   MlirAttribute axes[SHARD_MAX_AXES];
   int64_t pp = -1;
@@ -587,7 +519,7 @@ MlirLogicalResult shardProgramInfoCollect(ShardLowering *lowering) {
       shardNamed(context, "arguments", listAttribute(context, &program.arguments)),
       shardNamed(context, "results", listAttribute(context, &program.results)),
       shardNamed(context, "stages", mlirArrayAttrGet(context, nStages, rows)),
-      shardNamed(context, "sites", listAttribute(context, &sites.list))};
+      shardNamed(context, "sites", shardSiteInfoCollect(lowering))};
   shardOpSetAttribute(
       lowering->module, "spmd.program",
       mlirDictionaryAttrGet(context, sizeof(entries) / sizeof(entries[0]), entries));

@@ -8,7 +8,7 @@
 
 #include "Lower.h"
 
-#include "mlir-c/Dialect/Linalg.h"
+#include "../Core/Insert.h"
 
 #include <string.h>
 
@@ -37,11 +37,11 @@ static void followRegions(Chain *chain, MlirOperation op) {
 static void followOperands(Chain *chain, MlirOperation op) {
   MlirStringRef name = shardOpGetName(op);
   intptr_t first = 0, end = mlirOperationGetNumOperands(op);
-  bool isLinalg = name.length > 7 && !memcmp(name.data, "linalg.", 7);
+  bool isLinalg = shardNameHasDialect(name, "linalg");
   bool isInsert = shardStringIs(name, "tensor.insert_slice") ||
                   shardStringIs(name, "tensor.insert") ||
                   shardStringIs(name, "bufferization.materialize_in_destination");
-  bool isControl = name.length > 4 && !memcmp(name.data, "scf.", 4);
+  bool isControl = shardNameHasDialect(name, "scf");
   static const char *const sameBuffer[] = {"tensor.expand_shape", "tensor.collapse_shape",
                                            "tensor.cast", "tensor.extract_slice", "arith.select"};
   bool isSame = false;
@@ -80,15 +80,8 @@ static void follow(Chain *chain, MlirValue value) {
 
 static MlirValue makeCopy(ShardLowering *lowering, MlirOperation before, MlirValue value) {
   ShardLowerBuilder b = shardLowerBuilderBefore(lowering, before);
-  MlirType type = mlirValueGetType(value);
-  MlirValue operands[] = {value, shardMakeValue(&b, "tensor.empty", type, 0, NULL)};
-  ShardNamedAttribute segments = {
-      "operandSegmentSizes", mlirDenseI32ArrayGet(lowering->context, 2, (const int32_t[]){1, 1})};
-  MlirRegion region = mlirRegionCreate();
-  MlirOperation copy = shardOpCreate(b.block, b.before, b.location, "linalg.copy", 1, &type, 2,
-                                     operands, 1, &segments, 1, &region);
-  mlirLinalgFillBuiltinNamedOpRegion(copy);
-  return mlirOperationGetResult(copy, 0);
+  MlirValue empty = shardMakeValue(&b, "tensor.empty", mlirValueGetType(value), 0, NULL);
+  return shardCreateFilled(b.block, b.before, b.location, "linalg.copy", value, empty);
 }
 
 static void keepApart(ShardLowering *lowering, MlirOperation func) {

@@ -78,6 +78,27 @@ static const char expText[] =
     "  func.return %y : f32\n"
     "}\n";
 
+/// %p, odd in x: v (a1 + z a3 + ... + z^6 a13) with v = x held between %low and %high, and z = v^2.
+#define ODD_POLYNOMIAL                                                                             \
+  "  %tooLow = arith.cmpf olt, %x, %low : f32\n"                                                   \
+  "  %u = arith.select %tooLow, %low, %x : f32\n"                                                  \
+  "  %tooHigh = arith.cmpf ogt, %u, %high : f32\n"                                                 \
+  "  %v = arith.select %tooHigh, %high, %u : f32\n"                                                \
+  "  %z = arith.mulf %v, %v : f32\n"                                                               \
+  "  %p0 = arith.mulf %z, %a13 fastmath<contract> : f32\n"                                         \
+  "  %q0 = arith.addf %p0, %a11 fastmath<contract> : f32\n"                                        \
+  "  %p1 = arith.mulf %z, %q0 fastmath<contract> : f32\n"                                          \
+  "  %q1 = arith.addf %p1, %a9 fastmath<contract> : f32\n"                                         \
+  "  %p2 = arith.mulf %z, %q1 fastmath<contract> : f32\n"                                          \
+  "  %q2 = arith.addf %p2, %a7 fastmath<contract> : f32\n"                                         \
+  "  %p3 = arith.mulf %z, %q2 fastmath<contract> : f32\n"                                          \
+  "  %q3 = arith.addf %p3, %a5 fastmath<contract> : f32\n"                                         \
+  "  %p4 = arith.mulf %z, %q3 fastmath<contract> : f32\n"                                          \
+  "  %q4 = arith.addf %p4, %a3 fastmath<contract> : f32\n"                                         \
+  "  %p5 = arith.mulf %z, %q4 fastmath<contract> : f32\n"                                          \
+  "  %q5 = arith.addf %p5, %a1 fastmath<contract> : f32\n"                                         \
+  "  %p = arith.mulf %v, %q5 : f32\n"
+
 static const char tanhText[] = "func.func private @shard_tanh_f32(%x: f32) -> f32 {\n"
                                "  %low = arith.constant -7.90531110763549805 : f32\n"
                                "  %high = arith.constant 7.90531110763549805 : f32\n"
@@ -92,25 +113,7 @@ static const char tanhText[] = "func.func private @shard_tanh_f32(%x: f32) -> f3
                                "  %b0 = arith.constant 4.89352518554385e-03 : f32\n"
                                "  %b2 = arith.constant 2.26843463243900e-03 : f32\n"
                                "  %b4 = arith.constant 1.18534705686654e-04 : f32\n"
-                               "  %b6 = arith.constant 1.19825839466702e-06 : f32\n"
-                               "  %tooLow = arith.cmpf olt, %x, %low : f32\n"
-                               "  %u = arith.select %tooLow, %low, %x : f32\n"
-                               "  %tooHigh = arith.cmpf ogt, %u, %high : f32\n"
-                               "  %v = arith.select %tooHigh, %high, %u : f32\n"
-                               "  %z = arith.mulf %v, %v : f32\n"
-                               "  %p0 = arith.mulf %z, %a13 fastmath<contract> : f32\n"
-                               "  %q0 = arith.addf %p0, %a11 fastmath<contract> : f32\n"
-                               "  %p1 = arith.mulf %z, %q0 fastmath<contract> : f32\n"
-                               "  %q1 = arith.addf %p1, %a9 fastmath<contract> : f32\n"
-                               "  %p2 = arith.mulf %z, %q1 fastmath<contract> : f32\n"
-                               "  %q2 = arith.addf %p2, %a7 fastmath<contract> : f32\n"
-                               "  %p3 = arith.mulf %z, %q2 fastmath<contract> : f32\n"
-                               "  %q3 = arith.addf %p3, %a5 fastmath<contract> : f32\n"
-                               "  %p4 = arith.mulf %z, %q3 fastmath<contract> : f32\n"
-                               "  %q4 = arith.addf %p4, %a3 fastmath<contract> : f32\n"
-                               "  %p5 = arith.mulf %z, %q4 fastmath<contract> : f32\n"
-                               "  %q5 = arith.addf %p5, %a1 fastmath<contract> : f32\n"
-                               "  %p = arith.mulf %v, %q5 : f32\n"
+                               "  %b6 = arith.constant 1.19825839466702e-06 : f32\n" ODD_POLYNOMIAL
                                "  %s0 = arith.mulf %z, %b6 fastmath<contract> : f32\n"
                                "  %t0 = arith.addf %s0, %b4 fastmath<contract> : f32\n"
                                "  %s1 = arith.mulf %z, %t0 fastmath<contract> : f32\n"
@@ -143,25 +146,7 @@ static const char erfText[] = "func.func private @shard_erf_f32(%x: f32) -> f32 
                               "  %b2 = arith.constant -7.37332916720468e-03 : f32\n"
                               "  %b4 = arith.constant -1.68282697438203e-03 : f32\n"
                               "  %b6 = arith.constant -2.13374055278905e-04 : f32\n"
-                              "  %b8 = arith.constant -1.45660718464996e-05 : f32\n"
-                              "  %tooLow = arith.cmpf olt, %x, %low : f32\n"
-                              "  %u = arith.select %tooLow, %low, %x : f32\n"
-                              "  %tooHigh = arith.cmpf ogt, %u, %high : f32\n"
-                              "  %v = arith.select %tooHigh, %high, %u : f32\n"
-                              "  %z = arith.mulf %v, %v : f32\n"
-                              "  %p0 = arith.mulf %z, %a13 fastmath<contract> : f32\n"
-                              "  %q0 = arith.addf %p0, %a11 fastmath<contract> : f32\n"
-                              "  %p1 = arith.mulf %z, %q0 fastmath<contract> : f32\n"
-                              "  %q1 = arith.addf %p1, %a9 fastmath<contract> : f32\n"
-                              "  %p2 = arith.mulf %z, %q1 fastmath<contract> : f32\n"
-                              "  %q2 = arith.addf %p2, %a7 fastmath<contract> : f32\n"
-                              "  %p3 = arith.mulf %z, %q2 fastmath<contract> : f32\n"
-                              "  %q3 = arith.addf %p3, %a5 fastmath<contract> : f32\n"
-                              "  %p4 = arith.mulf %z, %q3 fastmath<contract> : f32\n"
-                              "  %q4 = arith.addf %p4, %a3 fastmath<contract> : f32\n"
-                              "  %p5 = arith.mulf %z, %q4 fastmath<contract> : f32\n"
-                              "  %q5 = arith.addf %p5, %a1 fastmath<contract> : f32\n"
-                              "  %p = arith.mulf %v, %q5 : f32\n"
+                              "  %b8 = arith.constant -1.45660718464996e-05 : f32\n" ODD_POLYNOMIAL
                               "  %s0 = arith.mulf %z, %b8 fastmath<contract> : f32\n"
                               "  %t0 = arith.addf %s0, %b6 fastmath<contract> : f32\n"
                               "  %s1 = arith.mulf %z, %t0 fastmath<contract> : f32\n"
@@ -325,8 +310,7 @@ void shardMakeAssert(ShardLowering *lowering, MlirOperation func, MlirOperation 
   shardMakeYield(&inner, 0, NULL);
 }
 
-/// The constant behind `value`, through casts of integers; false if there is none.
-static bool getConstant(MlirValue value, int64_t *out) {
+bool shardScalarGetConstant(MlirValue value, int64_t *out) {
   while (mlirValueIsAOpResult(value)) {
     MlirOperation op = mlirOpResultGetOwner(value);
     if (shardOpIs(op, "arith.constant")) {
@@ -369,7 +353,7 @@ static MlirValue buildProductPower(ShardLowerBuilder *b, MlirValue base, int64_t
 static MlirValue lowerPower(ShardLowerBuilder *b, MlirValue base, MlirValue power) {
   MlirType type = mlirValueGetType(base), f64 = b->lowering->f64;
   int64_t exponent;
-  if (getConstant(power, &exponent) && exponent >= -64 && exponent <= 64)
+  if (shardScalarGetConstant(power, &exponent) && exponent >= -64 && exponent <= 64)
     return buildProductPower(b, base, exponent);
   // In double, where every exponent that matters is exact.
   power = shardMakeValue(b, "arith.sitofp", withElement(mlirValueGetType(power), f64), 1, &power);
@@ -516,7 +500,7 @@ static bool isComputation(MlirStringRef name) {
                                            "arith.divf",     "arith.negf",     "arith.remf",
                                            "arith.maximumf", "arith.minimumf", "arith.maxnumf",
                                            "arith.minnumf",  "arith.cmpf"};
-  bool computes = name.length > 5 && !strncmp(name.data, "math.", 5);
+  bool computes = shardNameHasDialect(name, "math");
   for (size_t i = 0; i < sizeof(arithmetic) / sizeof(arithmetic[0]); ++i)
     computes |= shardStringIs(name, arithmetic[i]);
   return computes;
@@ -526,7 +510,7 @@ static bool isComputation(MlirStringRef name) {
 static MlirValue lowerFunction(ShardLowerBuilder *b, MlirOperation op) {
   MlirStringRef name = shardOpGetName(op);
   MlirValue none = {NULL};
-  if (name.length < 6 || strncmp(name.data, "math.", 5) != 0)
+  if (!shardNameHasDialect(name, "math"))
     return none;
   MlirValue operand = mlirOperationGetOperand(op, 0);
   if (shardStringIs(name, "math.fpowi"))
@@ -551,6 +535,8 @@ static MlirLogicalResult lowerScalar(ShardLowering *lowering, MlirOperation func
     mlirOperationDestroy(op);
     return mlirLogicalResultSuccess();
   }
+  if (shardDivisionMayFail(op))
+    shardCheckDivision(lowering, func, op);
   if (convertThroughF32(lowering, op))
     return mlirLogicalResultSuccess();
   bool isNormal = shardOpIs(op, "math.isnormal");
@@ -572,7 +558,7 @@ static MlirLogicalResult lowerScalar(ShardLowering *lowering, MlirOperation func
 
 static bool isScalarOp(MlirOperation op) {
   MlirStringRef name = shardOpGetName(op);
-  return !strncmp(name.data, "math.", 5) || !strncmp(name.data, "arith.", 6) ||
+  return shardNameHasDialect(name, "math") || shardNameHasDialect(name, "arith") ||
          shardStringIs(name, "cf.assert");
 }
 

@@ -29,17 +29,20 @@ static const ShardOption optionTable[] = {
 typedef struct Annotator {
   ShardPassRun *run;
   const char *path;
-  const char *text; // of the file, to find the line of a key
+  const char *text;    // of the file, to find the line of a key
+  const char *section; // that is read, "args"; null: none
   MlirOperation entry;
   json_t *args, *values; // sections; null until one is read
 } Annotator;
 
-/// Place of the first occurrence of a quoted key in the file: good enough to point at.
+/// Place of a key in the file: its first occurrence in the section that is read.
 static MlirLocation locationOf(const Annotator *a, const char *key) {
   unsigned line = 1, column = 1;
   if (key) {
     const char *quoted = shardArenaFormat(a->run->arena, "\"%s\"", key);
-    const char *found = strstr(a->text, quoted);
+    const char *section = shardArenaFormat(a->run->arena, "\"%s\"", a->section ? a->section : key);
+    const char *begin = strstr(a->text, section);
+    const char *found = begin ? strstr(begin, quoted) : NULL;
     for (const char *c = a->text; found && c < found; ++c)
       if (*c == '\n')
         ++line, column = 1;
@@ -49,8 +52,6 @@ static MlirLocation locationOf(const Annotator *a, const char *key) {
   return mlirLocationFileLineColGet(a->run->context, mlirStringRefCreateFromCString(a->path), line,
                                     column);
 }
-
-#define FAIL(a, key, ...) shardEmitErrorAt(locationOf((a), (key)), __VA_ARGS__)
 
 static const char *argumentName(const Annotator *a, intptr_t argument) {
   MlirAttribute name = shardFuncGetArgumentAttribute(a->entry, argument, "spmd.name");
@@ -126,12 +127,23 @@ static bool isNamedBefore(MlirAttribute axis, const MlirAttribute *dims, size_t 
   return found;
 }
 
+/// An axis, "tp", or part of one, "tp.0". Whether the mesh has it shows once there is one.
+static bool isAxisName(const char *text) {
+  static const char *const axes[] = {"pp", "dp", "ep", "sp", "tp"};
+  size_t n = strcspn(text, ".");
+  bool known = false;
+  for (size_t i = 0; i < sizeof(axes) / sizeof(axes[0]); ++i)
+    known |= strlen(axes[i]) == n && strncmp(axes[i], text, n) == 0;
+  return known && (!text[n] || (text[n + 1] && !text[n + 1 + strspn(text + n + 1, "0123456789")]));
+}
+
 static MlirAttribute readSharding(Annotator *a, const char *key, json_t *value) {
   MlirContext context = a->run->context;
   size_t rank = json_array_size(value);
   MlirAttribute *dims = SHARD_ARENA_ARRAY(a->run->arena, MlirAttribute, rank ? rank : 1);
   if (!json_is_array(value)) {
-    FAIL(a, key, "'sharding' of '%s' is not a list with an entry for each dimension", key);
+    shardEmitErrorAt(locationOf(a, key),
+                     "'sharding' of '%s' is not a list with an entry for each dimension", key);
     return (MlirAttribute){NULL};
   }
   for (size_t d = 0; d < rank; ++d) {
@@ -143,15 +155,22 @@ static MlirAttribute readSharding(Annotator *a, const char *key, json_t *value) 
       good = json_is_string(json_array_get(axes, i));
       if (!good)
         break;
-      names[i] = shardAttrString(context, json_string_value(json_array_get(axes, i)));
+      const char *axis = json_string_value(json_array_get(axes, i));
+      if (!isAxisName(axis)) {
+        shardEmitErrorAt(locationOf(a, key),
+                         "'sharding' of '%s' names axis '%s'; expected pp, dp, ep, sp or tp", key,
+                         axis);
+        return (MlirAttribute){NULL};
+      }
+      names[i] = shardAttrString(context, axis);
       if (isNamedBefore(names[i], dims, d, names, i)) {
-        FAIL(a, key, "'sharding' of '%s' names axis '%s' twice", key,
-             json_string_value(json_array_get(axes, i)));
+        shardEmitErrorAt(locationOf(a, key), "'sharding' of '%s' names axis '%s' twice", key, axis);
         return (MlirAttribute){NULL};
       }
     }
     if (!good) {
-      FAIL(a, key, "dimension %zu of 'sharding' of '%s' is not a list of axis names", d, key);
+      shardEmitErrorAt(locationOf(a, key),
+                       "dimension %zu of 'sharding' of '%s' is not a list of axis names", d, key);
       return (MlirAttribute){NULL};
     }
     dims[d] = mlirArrayAttrGet(context, (intptr_t)n, names);
@@ -159,13 +178,54 @@ static MlirAttribute readSharding(Annotator *a, const char *key, json_t *value) 
   return mlirArrayAttrGet(context, (intptr_t)rank, dims);
 }
 
-/// A list of sizes; what is no number is 0 there, which no value fits.
-static MlirAttribute readView(const Annotator *a, json_t *view) {
+/// A list of sizes whose product is `count` (below 0: any), the elements of `what`; null after an
+/// error.
+static MlirAttribute readView(const Annotator *a, const char *key, json_t *view, const char *what,
+                              int64_t count) {
+  MlirAttribute none = {NULL};
   size_t n = json_array_size(view);
-  int64_t *shape = SHARD_ARENA_ARRAY(a->run->arena, int64_t, n ? n : 1);
-  for (size_t d = 0; d < n; ++d)
+  int64_t *shape = SHARD_ARENA_ARRAY(a->run->arena, int64_t, n ? n : 1), product = 1;
+  bool good = json_is_array(view);
+  for (size_t d = 0; d < n && good; ++d) {
     shape[d] = json_integer_value(json_array_get(view, d));
+    good = shape[d] > 0 && !__builtin_mul_overflow(product, shape[d], &product);
+  }
+  if (!good) {
+    shardEmitErrorAt(locationOf(a, key), "'view' of '%s' is not a list of positive sizes", key);
+    return none;
+  }
+  if (count >= 0 && product != count) {
+    shardEmitErrorAt(locationOf(a, key), "'view' of '%s' has %" PRId64 " elements; %s has %" PRId64,
+                     key, product, what, count);
+    return none;
+  }
   return shardAttrI64Array(a->run->context, (intptr_t)n, shape);
+}
+
+/// Whether a sharding has an entry for each dimension of its view, or of `what` without one.
+static bool checkEntries(const Annotator *a, const char *key, MlirAttribute sharding,
+                         MlirAttribute view, const char *what, MlirType type) {
+  intptr_t rank = mlirTypeIsARankedTensor(type) ? (intptr_t)mlirShapedTypeGetRank(type) : 0;
+  intptr_t wanted = view.ptr ? mlirDenseArrayGetNumElements(view) : rank;
+  intptr_t n = mlirArrayAttrGetNumElements(sharding);
+  if (n != wanted)
+    shardEmitErrorAt(locationOf(a, key),
+                     "'sharding' of '%s' has %" PRIdPTR " entries; %s has %" PRIdPTR " dimensions",
+                     key, n, view.ptr ? "its view" : what, wanted);
+  return n == wanted;
+}
+
+/// The placement that an entry gives a result or value; false after an error. `*outView` is null
+/// without one.
+static bool readPlacement(Annotator *a, const char *key, json_t *sharding, json_t *view,
+                          const char *what, MlirType type, MlirAttribute *outSharding,
+                          MlirAttribute *outView) {
+  *outSharding = readSharding(a, key, sharding);
+  *outView = (MlirAttribute){NULL};
+  if (outSharding->ptr && view)
+    *outView = readView(a, key, view, what, shardTypeElementCount(type));
+  return outSharding->ptr && (!view || outView->ptr) &&
+         checkEntries(a, key, *outSharding, *outView, what, type);
 }
 
 /// The layouts of the parts of a fused weight: [{window, view, sharding}]; null after an error.
@@ -187,23 +247,34 @@ static MlirAttribute readPieces(Annotator *a, const char *key, json_t *value) {
     int64_t list[3] = {window[0], window[1], window[2]};
     fields[nFields++] = named(context, "window", shardAttrI64Array(context, 3, list));
     fields[nFields++] = named(context, "sharding", sharding);
+    MlirAttribute seen = view ? readView(a, key, view, "the piece", -1) : none;
+    if (view && !seen.ptr)
+      return none;
     if (view)
-      fields[nFields++] = named(context, "view", readView(a, view));
+      fields[nFields++] = named(context, "view", seen);
     pieces[i] = mlirDictionaryAttrGet(context, nFields, fields);
     if (i + 1 == n)
       return mlirArrayAttrGet(context, (intptr_t)n, pieces);
   }
-  FAIL(a, key,
-       "'pieces' of '%s' is not a list of {\"window\": [dimension, offset, size], \"sharding\": "
-       "[...]}",
-       key);
+  shardEmitErrorAt(
+      locationOf(a, key),
+      "'pieces' of '%s' is not a list of {\"window\": [dimension, offset, size], \"sharding\": "
+      "[...]}",
+      key);
   return none;
 }
 
 static bool isNumber(const char *text) { return text[0] && text[strspn(text, "0123456789")] == 0; }
 
+/// Its number in the model: one without elements is not there.
+static int64_t argumentNumber(const Annotator *a, intptr_t argument) {
+  int64_t number = argument;
+  shardAttrGetI64(shardFuncGetArgumentAttribute(a->entry, argument, "spmd.arg"), &number);
+  return number;
+}
+
 static bool matchesArgument(const Annotator *a, const char *key, intptr_t argument) {
-  return isNumber(key) ? strtoll(key, NULL, 10) == argument
+  return isNumber(key) ? strtoll(key, NULL, 10) == argumentNumber(a, argument)
                        : fnmatch(key, argumentName(a, argument), 0) == 0;
 }
 
@@ -229,9 +300,10 @@ static MlirLogicalResult setOnce(Annotator *a, intptr_t argument, const char *na
   if (old.ptr && !mlirAttributeEqual(old, value)) {
     const char *other = earlierKey(a, argument, field, key);
     if (other || fixed)
-      return FAIL(a, key, "'%s' gives argument %" PRIdPTR " '%s' another %s than %s%s%s", key,
-                  argument, argumentName(a, argument), field, other ? "'" : "",
-                  other ? other : "the model", other ? "'" : "");
+      return shardEmitErrorAt(locationOf(a, key),
+                              "'%s' gives argument %" PRIdPTR " '%s' another %s than %s%s%s", key,
+                              argument, argumentName(a, argument), field, other ? "'" : "",
+                              other ? other : "the model", other ? "'" : "");
   }
   shardFuncSetArgumentAttribute(a->entry, argument, name, value);
   return mlirLogicalResultSuccess();
@@ -240,6 +312,7 @@ static MlirLogicalResult setOnce(Annotator *a, intptr_t argument, const char *na
 static MlirLogicalResult annotateArgument(Annotator *a, intptr_t argument, const char *key,
                                           json_t *entry) {
   static const char *const roles[] = {"weight", "input", "target", "state"};
+  const char *what = shardArenaFormat(a->run->arena, "argument %" PRIdPTR, argument);
   MlirContext context = a->run->context;
   MlirType type = mlirValueGetType(mlirBlockGetArgument(shardFuncGetBody(a->entry), argument));
   intptr_t rank = mlirTypeIsARankedTensor(type) ? (intptr_t)mlirShapedTypeGetRank(type) : 0;
@@ -251,51 +324,39 @@ static MlirLogicalResult annotateArgument(Annotator *a, intptr_t argument, const
       for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); ++i)
         known |= json_is_string(value) && strcmp(json_string_value(value), roles[i]) == 0;
       if (!known)
-        return FAIL(a, key, "'role' of '%s' is not weight, input, target or state", key);
+        return shardEmitErrorAt(locationOf(a, key),
+                                "'role' of '%s' is not weight, input, target or state", key);
       if (mlirLogicalResultIsFailure(setOnce(
               a, argument, "spmd.role", shardAttrString(context, json_string_value(value)), key)))
         return mlirLogicalResultFailure();
     } else if (strcmp(field, "dims") == 0) {
       size_t n = json_array_size(value);
       if (!json_is_array(value) || (intptr_t)n != rank)
-        return FAIL(a, key,
-                    "'dims' of '%s' has %zu entries; argument %" PRIdPTR " has %" PRIdPTR
-                    " dimensions",
-                    key, n, argument, rank);
+        return shardEmitErrorAt(locationOf(a, key),
+                                "'dims' of '%s' has %zu entries; argument %" PRIdPTR
+                                " has %" PRIdPTR " dimensions",
+                                key, n, argument, rank);
       MlirAttribute *dims = SHARD_ARENA_ARRAY(a->run->arena, MlirAttribute, n ? n : 1);
       for (size_t d = 0; d < n; ++d) {
         const char *name = json_string_value(json_array_get(value, d));
         if (!name || (name[0] && strcmp(name, "batch") != 0 && strcmp(name, "sequence") != 0))
-          return FAIL(a, key, "an entry of 'dims' of '%s' is not \"batch\", \"sequence\" or \"\"",
-                      key);
+          return shardEmitErrorAt(
+              locationOf(a, key),
+              "an entry of 'dims' of '%s' is not \"batch\", \"sequence\" or \"\"", key);
         dims[d] = shardAttrString(context, name);
+        for (size_t k = 0; k < d && name[0]; ++k)
+          if (mlirAttributeEqual(dims[k], dims[d]))
+            return shardEmitErrorAt(locationOf(a, key), "'dims' of '%s' says \"%s\" twice", key,
+                                    name);
       }
       if (mlirLogicalResultIsFailure(
               setOnce(a, argument, "spmd.dims", mlirArrayAttrGet(context, (intptr_t)n, dims), key)))
         return mlirLogicalResultFailure();
     } else if (strcmp(field, "view") == 0) {
-      size_t n = json_array_size(value);
-      int64_t *view = SHARD_ARENA_ARRAY(a->run->arena, int64_t, n ? n : 1), product = 1;
-      for (size_t d = 0; d < n; ++d) {
-        view[d] = json_integer_value(json_array_get(value, d));
-        if (view[d] <= 0 || __builtin_mul_overflow(product, view[d], &product))
-          return FAIL(a, key, "'view' of '%s' is not a list of positive sizes", key);
-      }
-      if (!json_is_array(value) || product != shardTypeElementCount(type))
-        return FAIL(a, key,
-                    "'view' of '%s' has %" PRId64 " elements; argument %" PRIdPTR " has %" PRId64,
-                    key, product, argument, shardTypeElementCount(type));
-      if (mlirLogicalResultIsFailure(setOnce(a, argument, "spmd.view",
-                                             shardAttrI64Array(context, (intptr_t)n, view), key)))
+      MlirAttribute view = readView(a, key, value, what, shardTypeElementCount(type));
+      if (!view.ptr || mlirLogicalResultIsFailure(setOnce(a, argument, "spmd.view", view, key)))
         return mlirLogicalResultFailure();
     } else if (strcmp(field, "sharding") == 0) {
-      bool viewed = json_object_get(entry, "view") ||
-                    shardFuncGetArgumentAttribute(a->entry, argument, "spmd.view").ptr;
-      if (!viewed && json_is_array(value) && (intptr_t)json_array_size(value) != rank)
-        return FAIL(a, key,
-                    "'sharding' of '%s' has %zu entries; argument %" PRIdPTR " has %" PRIdPTR
-                    " dimensions",
-                    key, json_array_size(value), argument, rank);
       MlirAttribute sharding = readSharding(a, key, value);
       if (!sharding.ptr ||
           mlirLogicalResultIsFailure(setOnce(a, argument, "spmd.sharding", sharding, key)))
@@ -306,12 +367,16 @@ static MlirLogicalResult annotateArgument(Annotator *a, intptr_t argument, const
           mlirLogicalResultIsFailure(setOnce(a, argument, "spmd.pieces", pieces, key)))
         return mlirLogicalResultFailure();
     } else {
-      return FAIL(a, field,
-                  "unknown field '%s' of '%s'; expected role, dims, view, sharding or pieces",
-                  field, key);
+      return shardEmitErrorAt(
+          locationOf(a, field),
+          "unknown field '%s' of '%s'; expected role, dims, view, sharding or pieces", field, key);
     }
   }
-  return mlirLogicalResultSuccess();
+  MlirAttribute sharding = shardFuncGetArgumentAttribute(a->entry, argument, "spmd.sharding");
+  MlirAttribute view = shardFuncGetArgumentAttribute(a->entry, argument, "spmd.view");
+  return !sharding.ptr || checkEntries(a, key, sharding, view, what, type)
+             ? mlirLogicalResultSuccess()
+             : mlirLogicalResultFailure();
 }
 
 static MlirLogicalResult annotateArguments(Annotator *a, json_t *args) {
@@ -323,7 +388,8 @@ static MlirLogicalResult annotateArguments(Annotator *a, json_t *args) {
   a->args = args;
   json_object_foreach(args, key, entry) {
     if (!json_is_object(entry))
-      return FAIL(a, key, "'%s' is not an object with role, dims, view or sharding", key);
+      return shardEmitErrorAt(locationOf(a, key),
+                              "'%s' is not an object with role, dims, view or sharding", key);
     intptr_t matches = 0;
     for (intptr_t i = 0; i < n; ++i) {
       if (!matchesArgument(a, key, i))
@@ -333,7 +399,8 @@ static MlirLogicalResult annotateArguments(Annotator *a, json_t *args) {
         return mlirLogicalResultFailure();
     }
     if (matches == 0)
-      return FAIL(a, key, "'%s' matches no argument%s", key, nearestNames(a, key, n));
+      return shardEmitErrorAt(locationOf(a, key), "'%s' matches no argument%s", key,
+                              nearestNames(a, key, n));
   }
   return mlirLogicalResultSuccess();
 }
@@ -345,16 +412,20 @@ static MlirLogicalResult annotateResults(Annotator *a, json_t *results) {
   json_t *entry;
   json_object_foreach(results, key, entry) {
     json_t *sharding = json_object_get(entry, "sharding"), *view = json_object_get(entry, "view");
-    if (!isNumber(key) || strtoll(key, NULL, 10) >= n)
-      return FAIL(a, key, "'%s' is not the number of a result; there are %" PRIdPTR, key, n);
+    int64_t number = isNumber(key) ? strtoll(key, NULL, 10) : n;
+    if (number >= n)
+      return shardEmitErrorAt(locationOf(a, key),
+                              "'%s' is not the number of a result; there are %" PRIdPTR, key, n);
     if (!sharding || json_object_size(entry) != (view ? 2 : 1))
-      return FAIL(a, key, "result '%s' needs 'sharding', and 'view' or nothing else", key);
-    MlirAttribute value = readSharding(a, key, sharding);
-    if (!value.ptr)
+      return shardEmitErrorAt(locationOf(a, key),
+                              "result '%s' needs 'sharding', and 'view' or nothing else", key);
+    MlirType type = mlirValueGetType(mlirOperationGetOperand(ret, (intptr_t)number));
+    MlirAttribute value, seen;
+    if (!readPlacement(a, key, sharding, view, "the result", type, &value, &seen))
       return mlirLogicalResultFailure();
-    shardFuncSetResultAttribute(a->entry, strtoll(key, NULL, 10), "spmd.sharding", value);
+    shardFuncSetResultAttribute(a->entry, (intptr_t)number, "spmd.sharding", value);
     if (view)
-      shardFuncSetResultAttribute(a->entry, strtoll(key, NULL, 10), "spmd.view", readView(a, view));
+      shardFuncSetResultAttribute(a->entry, (intptr_t)number, "spmd.view", seen);
   }
   return mlirLogicalResultSuccess();
 }
@@ -362,7 +433,7 @@ static MlirLogicalResult annotateResults(Annotator *a, json_t *results) {
 typedef struct ValueMatch {
   Annotator *annotator;
   const char *key;
-  MlirAttribute sharding, view;
+  json_t *sharding, *view; // view: null without one
   intptr_t matches;
 } ValueMatch;
 
@@ -376,7 +447,12 @@ static MlirLogicalResult annotateOp(void *user, MlirOperation op) {
   if (fnmatch(match->key, place, 0) != 0)
     return mlirLogicalResultSuccess();
   ++match->matches;
-  MlirAttribute one = mlirArrayAttrGet(a->run->context, 1, &match->sharding);
+  MlirAttribute sharding, view;
+  if (!readPlacement(a, match->key, match->sharding, match->view,
+                     shardArenaFormat(a->run->arena, "the value at %s", place),
+                     mlirValueGetType(mlirOperationGetResult(op, 0)), &sharding, &view))
+    return mlirLogicalResultFailure();
+  MlirAttribute one = mlirArrayAttrGet(a->run->context, 1, &sharding);
   MlirAttribute old = shardOpGetAttribute(op, "spmd.sharding");
   if (old.ptr && !mlirAttributeEqual(old, one)) {
     const char *other = "", *key;
@@ -395,8 +471,8 @@ static MlirLogicalResult annotateOp(void *user, MlirOperation op) {
         mlirOperationGetLocation(op), "the value is here");
   }
   shardOpSetAttribute(op, "spmd.sharding", one);
-  if (match->view.ptr)
-    shardOpSetAttribute(op, "spmd.view", mlirArrayAttrGet(a->run->context, 1, &match->view));
+  if (match->view)
+    shardOpSetAttribute(op, "spmd.view", mlirArrayAttrGet(a->run->context, 1, &view));
   return mlirLogicalResultSuccess();
 }
 
@@ -407,15 +483,13 @@ static MlirLogicalResult annotateValues(Annotator *a, json_t *values) {
   json_object_foreach(values, key, entry) {
     json_t *sharding = json_object_get(entry, "sharding"), *view = json_object_get(entry, "view");
     if (!sharding || json_object_size(entry) != (view ? 2 : 1))
-      return FAIL(a, key, "value '%s' needs 'sharding', and 'view' or nothing else", key);
-    ValueMatch match = {.annotator = a, .key = key, .sharding = readSharding(a, key, sharding)};
-    if (view)
-      match.view = readView(a, view);
-    if (!match.sharding.ptr ||
-        mlirLogicalResultIsFailure(shardWalk(a->run->op, NULL, annotateOp, &match)))
+      return shardEmitErrorAt(locationOf(a, key),
+                              "value '%s' needs 'sharding', and 'view' or nothing else", key);
+    ValueMatch match = {.annotator = a, .key = key, .sharding = sharding, .view = view};
+    if (mlirLogicalResultIsFailure(shardWalk(a->run->op, NULL, annotateOp, &match)))
       return mlirLogicalResultFailure();
     if (match.matches == 0)
-      return FAIL(a, key, "'%s' matches the location of no value", key);
+      return shardEmitErrorAt(locationOf(a, key), "'%s' matches the location of no value", key);
   }
   return mlirLogicalResultSuccess();
 }
@@ -462,7 +536,7 @@ static MlirLogicalResult runAnnotate(ShardPassRun *run) {
   const char *key;
   json_t *value;
   if (!json_is_object(root) || json_integer_value(json_object_get(root, "version")) != 1)
-    result = FAIL(&a, NULL, "annotations need \"version\": 1");
+    result = shardEmitErrorAt(locationOf(&a, NULL), "annotations need \"version\": 1");
   json_object_foreach(root, key, value) {
     if (mlirLogicalResultIsFailure(result))
       break;
@@ -475,8 +549,10 @@ static MlirLogicalResult runAnnotate(ShardPassRun *run) {
         shardOpSetAttribute(run->op, "spmd.chosen", shardAttrUnit(run->context));
       continue;
     }
+    a.section = section ? key : NULL;
     if (!section || !json_is_object(value))
-      result = FAIL(&a, key, "'%s' is not one of the objects args, results, values", key);
+      result = shardEmitErrorAt(locationOf(&a, key),
+                                "'%s' is not one of the objects args, results, values", key);
     else if (key[0] == 'a')
       result = annotateArguments(&a, value);
     else if (key[0] == 'r')
@@ -495,124 +571,3 @@ const ShardPassInfo shardAnnotatePass = {
     SHARD_PASS_OPTIONS(AnnotateOptions, optionTable),
     .run = runAnnotate,
 };
-
-//===----------------------------------------------------------------------===//
-// Writing
-//===----------------------------------------------------------------------===//
-
-static json_t *toJson(MlirAttribute attribute) {
-  if (mlirAttributeIsAString(attribute)) {
-    MlirStringRef text = mlirStringAttrGetValue(attribute);
-    return json_stringn(text.length ? text.data : "", text.length); // "" has no data
-  }
-  json_t *list = json_array();
-  if (mlirAttributeIsAArray(attribute))
-    for (intptr_t i = 0; i < mlirArrayAttrGetNumElements(attribute); ++i)
-      json_array_append_new(list, toJson(mlirArrayAttrGetElement(attribute, i)));
-  else if (mlirAttributeIsADenseI64Array(attribute))
-    for (intptr_t i = 0; i < mlirDenseArrayGetNumElements(attribute); ++i)
-      json_array_append_new(list, json_integer(mlirDenseI64ArrayGetElement(attribute, i)));
-  return list;
-}
-
-static void writeField(json_t *entry, const char *field, MlirAttribute attribute) {
-  if (attribute.ptr)
-    json_object_set_new(entry, field, toJson(attribute));
-}
-
-/// Adds an argument that is a part of a fused weight to the weight's entry, `entry` if it is the
-/// first met. Returns the object of the part.
-static json_t *addPiece(json_t *args, const char *key, json_t *entry, MlirOperation func,
-                        intptr_t argument, MlirAttribute window) {
-  json_t *known = json_object_get(args, key);
-  if (known) {
-    json_decref(entry);
-    entry = known;
-  } else {
-    json_object_set_new(args, key, entry);
-    json_object_set_new(entry, "pieces", json_array());
-  }
-  MlirAttribute global = shardFuncGetArgumentAttribute(func, argument, "spmd.global");
-  MlirType type = global.ptr
-                      ? mlirTypeAttrGetValue(global)
-                      : mlirValueGetType(mlirBlockGetArgument(shardFuncGetBody(func), argument));
-  int64_t dim = mlirDenseI64ArrayGetElement(window, 0);
-  int64_t offset = mlirDenseI64ArrayGetElement(window, 1);
-  json_t *piece = json_object(), *list = json_object_get(entry, "pieces");
-  json_object_set_new(piece, "window",
-                      json_pack("[I, I, I]", (json_int_t)dim, (json_int_t)offset,
-                                (json_int_t)mlirShapedTypeGetDimSize(type, (intptr_t)dim)));
-  size_t at = 0; // by offset; a stage met later may hold the same one
-  for (; at < json_array_size(list); ++at) {
-    json_t *other = json_array_get(list, at);
-    int64_t there = json_integer_value(json_array_get(json_object_get(other, "window"), 1));
-    if (there == offset) {
-      json_array_set_new(list, at, piece);
-      return piece;
-    }
-    if (there > offset)
-      break;
-  }
-  json_array_insert_new(list, at, piece);
-  return piece;
-}
-
-MlirLogicalResult shardAnnotationsWrite(MlirOperation module, MlirStringCallback text,
-                                        void *userData) {
-  json_t *root = json_object(), *args = json_object(), *results = json_object();
-  json_object_set_new(root, "version", json_integer(1));
-  json_object_set_new(root, "chosen", json_true());
-  json_object_set_new(root, "args", args);
-  json_object_set_new(root, "results", results);
-  MlirBlock top = mlirModuleGetBody(mlirModuleFromOperation(module));
-  bool any = false;
-  for (MlirOperation op = mlirBlockGetFirstOperation(top); op.ptr;
-       op = mlirOperationGetNextInBlock(op)) {
-    if (!shardOpIs(op, "func.func") || !shardFuncIsPublic(op) || !shardFuncGetBody(op).ptr)
-      continue;
-    MlirBlock body = shardFuncGetBody(op);
-    for (intptr_t i = 0; i < mlirBlockGetNumArguments(body); ++i) {
-      MlirAttribute sharding = shardFuncGetArgumentAttribute(op, i, "spmd.sharding");
-      int64_t index = i;
-      shardAttrGetI64(shardFuncGetArgumentAttribute(op, i, "spmd.arg"), &index);
-      if (!sharding.ptr || shardFuncArgumentIs(op, i, "extent"))
-        continue;
-      any = true;
-      char key[24];
-      snprintf(key, sizeof(key), "%" PRId64, index);
-      json_t *entry = json_object();
-      writeField(entry, "role", shardFuncGetArgumentAttribute(op, i, "spmd.role"));
-      writeField(entry, "dims", shardFuncGetArgumentAttribute(op, i, "spmd.dims"));
-      MlirAttribute window = shardFuncGetArgumentAttribute(op, i, "spmd.window");
-      json_t *place = window.ptr ? addPiece(args, key, entry, op, i, window) : entry;
-      writeField(place, "view", shardFuncGetArgumentAttribute(op, i, "spmd.view"));
-      writeField(place, "sharding", sharding);
-      if (!window.ptr)
-        json_object_set_new(args, key, entry);
-    }
-    intptr_t nResults = mlirOperationGetNumOperands(mlirBlockGetTerminator(body));
-    for (intptr_t i = 0; i < nResults; ++i) {
-      MlirAttribute sharding = shardFuncGetResultAttribute(op, i, "spmd.sharding");
-      int64_t index = i;
-      shardAttrGetI64(shardFuncGetResultAttribute(op, i, "spmd.result"), &index);
-      if (!sharding.ptr)
-        continue;
-      char key[24];
-      snprintf(key, sizeof(key), "%" PRId64, index);
-      json_t *entry = json_object();
-      writeField(entry, "view", shardFuncGetResultAttribute(op, i, "spmd.view"));
-      writeField(entry, "sharding", sharding);
-      json_object_set_new(results, key, entry);
-    }
-  }
-  if (!any) {
-    json_decref(root);
-    return shardEmitError(module, "the module has no shardings to write");
-  }
-  char *dumped = json_dumps(root, JSON_INDENT(1) | JSON_COMPACT * 0);
-  json_decref(root);
-  text(mlirStringRefCreateFromCString(dumped), userData);
-  text(mlirStringRefCreateFromCString("\n"), userData);
-  free(dumped);
-  return mlirLogicalResultSuccess();
-}

@@ -5,9 +5,9 @@
 #include "mlir-c/IR.h"
 #include "mlir-c/Support.h"
 
-/// Writes the layout of the functions' arguments and results (L2 or L3: spmd.arg, spmd.result or
-/// their numbers) as an annotations file; fed back it gives the same program. `text` gets the JSON.
-/// Fails, with one diagnostic, when the module has no shardings.
+/// WriteAnnotations.c. Writes the layout of the functions' arguments and results (L2 or L3:
+/// spmd.arg, spmd.result or their numbers) as an annotations file; fed back it gives the same
+/// program. `text` gets the JSON. Fails, with one diagnostic, when the module has no shardings.
 MlirLogicalResult shardAnnotationsWrite(MlirOperation module, MlirStringCallback text,
                                         void *userData);
 

@@ -157,15 +157,13 @@ static bool isNewState(SeenStates *seen, ShardState state) {
   return true;
 }
 
-/// Adds what `count` equal ones cost.
-static void addCosts(ShardCost *sum, const ShardCost *one, int64_t count) {
+void shardCostAdd(ShardCost *sum, const ShardCost *one, int64_t count) {
   sum->forbidden += one->forbidden * count, sum->repeated += one->repeated * count;
   sum->bytes += one->bytes * count, sum->count += one->count * count;
   sum->memory += one->memory * count;
 }
 
-/// What a value costs: its memory, and once for each state that it is wanted in.
-static ShardCost valueCost(const ShardSolver *s, const ShardFrame *frame, int32_t v) {
+ShardCost shardValueCost(const ShardSolver *s, const ShardFrame *frame, int32_t v) {
   const ShardFunctionTable *t = frame->table;
   const ShardInstance *instance = frame->instance;
   const ShardValueInfo *value = &s->rules->values[t->first + v];
@@ -198,7 +196,7 @@ static ShardCost opCost(const ShardSolver *s, const ShardFrame *frame, int32_t o
       continue;
     ShardCost inner = s->instances[number]->cost;
     inner.bytes *= trips, inner.count *= trips;
-    addCosts(&cost, &inner, 1);
+    shardCostAdd(&cost, &inner, 1);
   }
   shardAddExchangeCost(s, rule, instance->choices[op], &cost);
   if (shardRepeatsWork(s, frame->function, op, instance->choices[op]))
@@ -209,12 +207,12 @@ static ShardCost opCost(const ShardSolver *s, const ShardFrame *frame, int32_t o
 ShardCost shardFrameCost(const ShardSolver *s, const ShardFrame *frame) {
   ShardCost cost = {0};
   for (int32_t v = 0; v < frame->table->nValues; ++v) {
-    ShardCost one = valueCost(s, frame, v);
-    addCosts(&cost, &one, s->rules->values[frame->table->first + v].count);
+    ShardCost one = shardValueCost(s, frame, v);
+    shardCostAdd(&cost, &one, s->rules->values[frame->table->first + v].count);
   }
   for (int32_t o = 0; o < frame->info->nOps; ++o) {
     ShardCost one = opCost(s, frame, o);
-    addCosts(&cost, &one, frame->info->ops[o].count);
+    shardCostAdd(&cost, &one, frame->info->ops[o].count);
   }
   return cost;
 }
@@ -234,7 +232,8 @@ void shardAxisVisitEdges(const ShardAxisProblem *problem, const ShardAxisSolutio
         ShardState to = shardSolverDemand(&s, instance, t->uses[u].op, t->uses[u].operand);
         if (to == from || from == SHARD_STATE_WHOLE || !isNewState(&seen, to))
           continue;
-        ShardEdge edge = {.function = instance->function,
+        ShardEdge edge = {.instance = instance,
+                          .function = instance->function,
                           .value = t->first + v,
                           .from = from,
                           .to = to,

@@ -278,11 +278,11 @@ static void findBatch(ShardModel *model) {
   }
 }
 
-/// Marks the classes that meet themselves in one value: attention scores.
-static void markScores(const ShardRules *rules, uint8_t *marked) {
-  for (int32_t v = 0; v < rules->nValues; ++v) {
-    const ShardValueInfo *value = &rules->values[v];
-    for (int32_t a = 0; a < value->nAtoms; ++a)
+/// Marks the classes that meet themselves in one value: attention scores. A square weight is none.
+static void markScores(const ShardModel *model, uint8_t *marked) {
+  for (int32_t v = 0; v < model->rules->nValues; ++v) {
+    const ShardValueInfo *value = &model->rules->values[v];
+    for (int32_t a = 0; a < value->nAtoms && !model->weight[v]; ++a)
       for (int32_t b = a + 1; b < value->nAtoms; ++b)
         if (value->atoms[a].klass == value->atoms[b].klass)
           marked[value->atoms[a].klass] = 1;
@@ -293,7 +293,7 @@ static void markScores(const ShardRules *rules, uint8_t *marked) {
 static void findInnerSequence(ShardModel *model) {
   const ShardRules *rules = model->rules;
   uint8_t *scores = SHARD_ARENA_ARRAY(model->arena, uint8_t, rules->nClasses ? rules->nClasses : 1);
-  markScores(rules, scores);
+  markScores(model, scores);
   for (int32_t c = 0; c < rules->nClasses; ++c) {
     if (model->sequence[c]) {
       model->innerSequence = -1;
@@ -304,6 +304,27 @@ static void findInnerSequence(ShardModel *model) {
          rules->classSizes[c] > rules->classSizes[model->innerSequence]))
       model->innerSequence = c;
   }
+}
+
+/// Heads of a cache stand in it as its positions do, but products with weights make them. Where
+/// other classes are left, such ones are no sequence.
+static void dropFeatures(ShardModel *model) {
+  const ShardRules *rules = model->rules;
+  uint8_t *made = SHARD_ARENA_ARRAY(model->arena, uint8_t, rules->nClasses ? rules->nClasses : 1);
+  for (int32_t f = 0; f < rules->nFunctions; ++f)
+    for (int32_t o = 0; o < rules->functions[f].nOps; ++o) {
+      const ShardOpRule *rule = &rules->functions[f].ops[o];
+      for (int32_t p = 0; rule->contraction && p < rule->nOperands; ++p) {
+        const ShardValueInfo *value = &rules->values[rule->operands[p].value];
+        for (int32_t a = 0; a < value->nAtoms && model->weight[rule->operands[p].value]; ++a)
+          made[value->atoms[a].klass] = 1;
+      }
+    }
+  bool others = false;
+  for (int32_t c = 0; c < rules->nClasses; ++c)
+    others |= model->sequence[c] && !made[c];
+  for (int32_t c = 0; c < rules->nClasses && others; ++c)
+    model->sequence[c] &= !made[c];
 }
 
 static void findSequence(ShardModel *model) {
@@ -325,37 +346,10 @@ static void findSequence(ShardModel *model) {
       if (value->atoms[a].dim < rank - 1)
         candidate[value->atoms[a].klass] = 1;
   }
-  markScores(rules, candidate);
+  markScores(model, candidate);
   for (int32_t c = 0; c < rules->nClasses; ++c)
     model->sequence[c] = candidate[c] && c != model->batchClass && inAnInput(model, c);
-}
-
-static void findHidden(ShardModel *model) {
-  const ShardRules *rules = model->rules;
-  const ShardFunctionInfo *info = &rules->functions[model->entry];
-  // What one call hands to the next.
-  for (int32_t o = 0; o < info->nOps && model->hiddenValue < 0; ++o) {
-    const ShardOpRule *rule = &info->ops[o];
-    if (rule->form != SHARD_OP_CALL)
-      continue;
-    for (int32_t p = 0; p < rule->nOperands; ++p) {
-      const ShardValueInfo *value = &rules->values[rule->operands[p].value];
-      if (value->definition >= 0 && info->ops[value->definition].form == SHARD_OP_CALL &&
-          (model->hiddenValue < 0 || value->bytes > rules->values[model->hiddenValue].bytes))
-        model->hiddenValue = rule->operands[p].value;
-    }
-  }
-  // A flat function: what the embedding gathers.
-  for (int32_t o = 0; o < info->nOps && model->hiddenValue < 0; ++o)
-    for (int32_t f = 0; f < info->ops[o].nFactors; ++f)
-      if (info->ops[o].factors[f].kind == SHARD_FACTOR_GATHER && info->ops[o].nResults == 1)
-        model->hiddenValue = info->ops[o].results[0].value;
-  if (model->hiddenValue < 0)
-    return;
-  const ShardValueInfo *value = &rules->values[model->hiddenValue];
-  for (int32_t a = 0; a < value->nAtoms; ++a)
-    if (value->atoms[a].klass != model->batchClass && !model->sequence[value->atoms[a].klass])
-      model->hidden[value->atoms[a].klass] = 1;
+  dropFeatures(model);
 }
 
 static void countWeightBytes(ShardModel *model) {
@@ -413,10 +407,22 @@ static void foldModel(ShardModel *model) {
   memcpy(folded->weight, model->weight, (size_t)fold->firstValue);
   for (int32_t v = 0; v < fold->nValues; ++v)
     folded->weight[fold->firstValue + fold->valueOf[v]] = model->weight[fold->firstValue + v];
-  if (model->hiddenValue >= fold->firstValue)
-    folded->hiddenValue = fold->firstValue + fold->valueOf[model->hiddenValue - fold->firstValue];
+  for (int32_t i = 0; i < model->nHidden; ++i)
+    if (model->hiddenValues[i] >= fold->firstValue)
+      folded->hiddenValues[i] =
+          fold->firstValue + fold->valueOf[model->hiddenValues[i] - fold->firstValue];
   fold->weight = folded->weight;
   model->fold = fold, model->folded = folded;
+}
+
+/// A grid in the model that names parts of the tensor axis (tp.0, tp.1) fixes them.
+static void readParts(ShardModel *model) {
+  ShardMesh mesh;
+  if (!shardMeshRead(model->module, model->arena, &mesh))
+    return;
+  for (int32_t axis = 0; axis < mesh.nAxes; ++axis)
+    if (strncmp(mesh.names[axis], "tp.", 3) == 0)
+      model->parts[model->nParts++] = mesh.sizes[axis];
 }
 
 ShardModel *shardModelCreate(MlirOperation module, ShardArena *arena) {
@@ -448,13 +454,14 @@ ShardModel *shardModelCreate(MlirOperation module, ShardArena *arena) {
   model->sequence = SHARD_ARENA_ARRAY(arena, uint8_t, nClasses);
   model->hidden = SHARD_ARENA_ARRAY(arena, uint8_t, nClasses);
   model->weightBytes = SHARD_ARENA_ARRAY(arena, int64_t, nClasses);
-  model->batchClass = model->hiddenValue = model->innerSequence = -1;
+  model->batchClass = model->innerSequence = -1;
+  readParts(model);
   markWeights(model);
   markUserDims(model);
   findBatch(model);
   findSequence(model);
   findInnerSequence(model);
-  findHidden(model);
+  shardModelFindHidden(model);
   countWeightBytes(model);
   foldModel(model);
   return model;

@@ -6,6 +6,7 @@
 
 #include "Fold.h"
 
+enum { SHARD_MAX_HIDDEN = 8 };
 typedef struct ShardModel {
   MlirOperation module;
   ShardArena *arena;
@@ -18,9 +19,13 @@ typedef struct ShardModel {
   int32_t batchClass;           // -1 if none
   uint8_t *sequence;            // [classes]
   int32_t innerSequence;        // where no input has one: the class that scores are made of, or -1
-  uint8_t *hidden;       // [classes] of the state that layers hand on, batch and sequence aside
-  int32_t hiddenValue;   // a value of that state, or -1
-  int64_t *weightBytes;  // [classes] of weights with an atom of the class, all calls together
+  uint8_t *hidden;  // [classes] of the state that layers hand on, batch and sequence aside
+  uint8_t *feature; // [classes] of inputs that weights multiply; only where no such state is known
+  int32_t nHidden;
+  int32_t hiddenValues[SHARD_MAX_HIDDEN]; // values of those states, none within another (Hidden.c)
+  int64_t *weightBytes; // [classes] of weights with an atom of the class, all calls together
+  int32_t nParts;       // of the tensor axis, as a grid in the model cuts it; 0: as the plan likes
+  int64_t parts[SHARD_MAX_AXES];
   const ShardFold *fold; // of the rules, or null
   const struct ShardModel
       *folded; // the model on the folded rules (arguments too are those), or null
@@ -35,6 +40,16 @@ void shardUnshareCheapOps(MlirOperation module, ShardArena *arena);
 /// annotation says other pieces.
 MlirLogicalResult shardSplitFusedWeights(MlirOperation module, MlirOperation entry,
                                          ShardArena *arena);
+
+/// Finds the states that layers hand on: what calls hand to calls, and looked-up rows that are
+/// multiplied by weights. Sets nHidden, hiddenValues, hidden and feature.
+void shardModelFindHidden(ShardModel *model);
+/// Does a value lie within such a state, dimension by dimension? Any does where none is known.
+bool shardModelWithinHidden(const ShardModel *model, const ShardValueInfo *value);
+/// Has it all dimensions of one?
+bool shardModelHiddenSized(const ShardModel *model, const ShardValueInfo *value);
+/// Does an op look rows of a weight up, by indices that are data?
+bool shardModelLooksUpWeight(const ShardModel *model, const ShardOpRule *rule);
 
 /// Whether the user annotated an argument, a result or an op (before the plan writes its own).
 bool shardModelIsAnnotated(const ShardModel *model);
@@ -61,6 +76,12 @@ void shardPartitionUnits(int32_t nUnits, const int64_t *costs, int32_t nStages, 
 /// Does the class count experts: a batch dimension of a product of weights with activations, or the
 /// rows of weights that are gathered for a contraction? That is what expert parallelism splits.
 bool shardModelCountsExperts(const ShardModel *model, int32_t klass);
+/// [classes] of weights that expert parallelism splits: those that count experts; where none does,
+/// the inner widths of experts that are written out one by one. Null: the model has no experts.
+const bool *shardModelExpertClasses(const ShardModel *model, ShardArena *arena);
+
+/// Of two plans the one that sends less is taken, unless it does more than a fifth more flops.
+enum { SHARD_FLOP_SLACK = 5 };
 
 /// A weight that cannot be cut along a class after all.
 typedef struct ShardBarredWeight {
@@ -75,6 +96,7 @@ typedef struct ShardTensorPlan {
   int8_t *begin, *end;             // [classes]; begin == end: whole
   const ShardModel *model;         // in whose arguments `barred` counts: the given one, or its fold
   const ShardBarredWeight *barred; // the newest first; shared between plans
+  bool fixed;                      // the sub-axes are the user's: no more are cut
   bool uneven; // some class, vocabularies aside, does not divide by its sub-axes
 } ShardTensorPlan;
 /// The atom of each argument that the plan splits over a sub-axis; -1 if none.

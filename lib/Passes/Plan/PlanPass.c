@@ -1,12 +1,12 @@
 //===- PlanPass.c - Choose mesh, argument shardings and stages ----*- C -*-===//
 // Reads: L1 with its layers outlined; user's spmd.sharding and spmd.dims on arguments. Writes:
 // shard.grid, spmd.sharding / spmd.view / spmd.dims on the entry's arguments, spmd.stage on its
-// ops. Fails: degrees with nothing to split or too many stages, with those that divide.
+// ops. Fails: degrees with nothing to split or too many stages, with those that need no padding.
 //===----------------------------------------------------------------------===//
 
+#include "../Analysis/Count.h"
 #include "../Core/Pass.h"
 #include "../Core/Registry.h"
-#include "../Report/Count.h"
 
 #include "Model.h"
 #include "Plan.h"
@@ -29,7 +29,7 @@ static const ShardOption optionTable[] = {
 };
 
 //===----------------------------------------------------------------------===//
-// Degrees that divide
+// Degrees without padding
 //===----------------------------------------------------------------------===//
 
 static int64_t batchSize(const ShardModel *model) {
@@ -81,7 +81,8 @@ static const char *describeFits(const ShardModel *model, ShardArena *arena) {
     shardArenaDestroy(scratch);
   }
   ShardUnits *units = shardModelFindUnits(model, arena);
-  return shardArenaFormat(arena, "%s; pp 1 to %d", text, units->nUnits);
+  return units->nUnits == 1 ? shardArenaFormat(arena, "%s; pp 1", text)
+                            : shardArenaFormat(arena, "%s; pp 1 to %d", text, units->nUnits);
 }
 
 const char *shardPlanFittingDegrees(MlirOperation module, ShardArena *arena) {
@@ -95,8 +96,9 @@ const char *shardPlanFittingDegrees(MlirOperation module, ShardArena *arena) {
 }
 
 static MlirLogicalResult misfit(ShardPassRun *run, const ShardModel *model, const char *message) {
-  return shardEmitError(model->rules->functions[model->entry].func, "%s; degrees that divide: %s",
-                        message, describeFits(model, run->arena));
+  return shardEmitError(model->rules->functions[model->entry].func,
+                        "%s; degrees without padding: %s", message,
+                        describeFits(model, run->arena));
 }
 
 //===----------------------------------------------------------------------===//
@@ -221,6 +223,7 @@ static MlirLogicalResult writeArguments(ShardPassRun *run, const ShardModel *mod
   const ShardFunctionInfo *info = &model->rules->functions[model->entry];
   int32_t dp = shardMeshFindAxis(mesh, "dp"), sp = shardMeshFindAxis(mesh, "sp");
   int32_t ep = shardMeshFindAxis(mesh, "ep");
+  const bool *expertClasses = ep >= 0 ? shardModelExpertClasses(model, run->arena) : NULL;
   int32_t *atoms[SHARD_MAX_AXES];
   for (int32_t axis = 0; axis < tensor->nSubAxes; ++axis)
     atoms[axis] = shardTensorPlanAtoms(model, tensor, axis, run->arena);
@@ -249,7 +252,7 @@ static MlirLogicalResult writeArguments(ShardPassRun *run, const ShardModel *mod
       if (batch && dp >= 0)
         appendAxis(&sharding->atoms[i], dp);
       // Outside the experts the batch is split over dp and ep together.
-      bool experts = ep >= 0 && !hasExperts && (weight ? shardModelCountsExperts(model, c) : batch);
+      bool experts = ep >= 0 && !hasExperts && (weight ? expertClasses && expertClasses[c] : batch);
       hasExperts |= experts;
       if (experts)
         appendAxis(&sharding->atoms[i], ep);
@@ -297,18 +300,24 @@ static void writeStages(const ShardModel *model, const ShardUnits *units, int64_
   shardOpSetAttribute(module, "spmd.stages", mlirArrayAttrGet(context, (intptr_t)pp, entries));
 }
 
-static bool hasExperts(const ShardModel *model) {
-  bool any = false;
-  for (int32_t c = 0; c < model->rules->nClasses && !any; ++c)
-    any = model->weightBytes[c] && shardModelCountsExperts(model, c);
-  return any;
+/// Is the batch one? Such a dimension has no atom: it is the batch where every result begins so.
+static bool batchIsOne(const ShardModel *model) {
+  const ShardFunctionInfo *info = &model->rules->functions[model->entry];
+  MlirOperation ret = info->ops[info->nOps - 1].op;
+  bool one = model->batchClass < 0 && model->nResults > 0;
+  for (int32_t r = 0; r < model->nResults && one; ++r) {
+    MlirType type = mlirValueGetType(mlirOperationGetOperand(ret, r));
+    one = mlirTypeIsARankedTensor(type) && mlirShapedTypeGetRank(type) > 0 &&
+          mlirShapedTypeGetDimSize(type, 0) == 1;
+  }
+  return one || model->batchClass >= 0;
 }
 
 static MlirLogicalResult checkDegrees(ShardPassRun *run, const ShardModel *model,
                                       const ShardDegrees *degrees, const ShardUnits *units) {
   int64_t batch = batchSize(model);
   bool annotated = shardModelIsAnnotated(model); // the user says what an axis is for
-  if (degrees->ep > 1 && !annotated && !hasExperts(model))
+  if (degrees->ep > 1 && !annotated && !shardModelExpertClasses(model, run->arena))
     return misfit(run, model,
                   shardArenaFormat(run->arena,
                                    "ep%" PRId64
@@ -321,25 +330,51 @@ static MlirLogicalResult checkDegrees(ShardPassRun *run, const ShardModel *model
   if (degrees->sp > 1 && !any && !annotated)
     return misfit(run, model,
                   shardArenaFormat(run->arena,
-                                   "sp%" PRId64 " does not fit: the model has no sequence",
+                                   "sp%" PRId64 " does not fit: the model has no sequence; "
+                                   "\"dims\" of --annotations names it",
                                    degrees->sp));
   if (degrees->dp > 1 && batch == 1 && !annotated)
     return misfit(
         run, model,
         shardArenaFormat(run->arena,
-                         model->batchClass < 0
-                             ? "dp%" PRId64 " does not fit: no dimension of an input leads every "
-                               "result, so none is the batch; \"dims\" of --annotations names it"
-                             : "dp%" PRId64 " does not fit: the batch is 1",
+                         batchIsOne(model)
+                             ? "dp%" PRId64 " does not fit: the batch is 1"
+                             : "dp%" PRId64 " does not fit: no dimension of an input leads every "
+                               "result, so none is the batch; \"dims\" of --annotations names it",
                          degrees->dp));
   if (degrees->pp > units->nUnits)
     return misfit(
         run, model,
         shardArenaFormat(run->arena,
                          "pp%" PRId64
-                         " does not fit: the model has %d units (embedding, layers, head)",
-                         degrees->pp, units->nUnits));
+                         " does not fit: the model has %d unit%s (embedding, layers, head)",
+                         degrees->pp, units->nUnits, units->nUnits == 1 ? "" : "s"));
   return mlirLogicalResultSuccess();
+}
+
+/// Parts of the tensor axis that a grid in the model names are numbered in order, and make up the
+/// degree.
+static MlirLogicalResult checkParts(ShardPassRun *run, const ShardModel *model,
+                                    const ShardDegrees *degrees) {
+  ShardMesh mesh;
+  if (model->nParts == 0 || !shardMeshRead(model->module, run->arena, &mesh))
+    return mlirLogicalResultSuccess();
+  MlirOperation grid = shardModuleLookup(model->module, mlirStringRefCreateFromCString("mesh"));
+  int64_t product = 1;
+  for (int32_t axis = 0, part = 0; axis < mesh.nAxes; ++axis) {
+    if (strncmp(mesh.names[axis], "tp.", 3) != 0)
+      continue;
+    const char *expected = shardArenaFormat(run->arena, "tp.%d", (int)part);
+    if (strcmp(mesh.names[axis], expected) != 0)
+      return shardEmitError(grid, "grid '@mesh' has axis '%s'; expected '%s', parts in order",
+                            mesh.names[axis], expected);
+    product *= model->parts[part++];
+  }
+  if (degrees->tp == 1 || product == degrees->tp)
+    return mlirLogicalResultSuccess();
+  return shardEmitError(
+      grid, "grid '@mesh' cuts tp in parts of %" PRId64 " ranks together, not tp%" PRId64, product,
+      degrees->tp);
 }
 
 /// The plan of a module whose atoms are as they are to be, its tensor axis cut at `boundary` too
@@ -349,7 +384,8 @@ static MlirLogicalResult planModule(ShardPassRun *run, const ShardModel *model,
   const PlanOptions *options = run->options;
   const char *message;
   ShardUnits *units = shardModelFindUnits(model, run->arena);
-  if (mlirLogicalResultIsFailure(checkDegrees(run, model, degrees, units)))
+  if (mlirLogicalResultIsFailure(checkParts(run, model, degrees)) ||
+      mlirLogicalResultIsFailure(checkDegrees(run, model, degrees, units)))
     return mlirLogicalResultFailure();
   ShardTensorPlan *tensor = shardPlanTensor(model, degrees->tp, run->arena, &message);
   if (!tensor)
@@ -386,7 +422,7 @@ static const ShardModel *cutModel(ShardPassRun *run, const ShardDegrees *degrees
              : NULL;
 }
 
-/// What a program costs, as a report counts it, in the order in which it counts.
+/// What a program costs, as a report counts it.
 typedef struct TrialCost {
   double flops; // of one device's contractions
   double bytes; // sent by a rank, mean over ranks
@@ -435,6 +471,15 @@ static bool tryBoundary(const ShardPassRun *run, const ShardDegrees *degrees, in
   return held;
 }
 
+/// Whether the first of two programs is taken, where `least` are the flops of the one that does
+/// least.
+static bool isBetter(const TrialCost *a, const TrialCost *b, double least) {
+  double most = least + least / SHARD_FLOP_SLACK;
+  if ((a->flops <= most) != (b->flops <= most))
+    return a->flops <= most;
+  return a->bytes != b->bytes ? a->bytes < b->bytes : a->flops < b->flops;
+}
+
 /// Where annotations cut dimensions across their atoms, the tensor axis is cut where that sends
 /// less: `*outBoundary`, 1 if nowhere.
 static MlirLogicalResult chooseBoundary(ShardPassRun *run, const ShardModel *model,
@@ -450,13 +495,20 @@ static MlirLogicalResult chooseBoundary(ShardPassRun *run, const ShardModel *mod
     return mlirLogicalResultFailure();
   if (boundaries.n == 0)
     return mlirLogicalResultSuccess();
-  TrialCost best, cost;
-  if (!tryBoundary(run, degrees, 1, &best))
+  TrialCost costs[SHARD_MAX_BOUNDARIES + 1];
+  bool held[SHARD_MAX_BOUNDARIES + 1];
+  if (!tryBoundary(run, degrees, 1, &costs[0]))
     return mlirLogicalResultSuccess();
-  for (int32_t i = 0; i < boundaries.n; ++i)
-    if (tryBoundary(run, degrees, boundaries.at[i], &cost) &&
-        (cost.flops < best.flops || (cost.flops == best.flops && cost.bytes < best.bytes)))
-      best = cost, *outBoundary = boundaries.at[i];
+  double least = costs[0].flops;
+  for (int32_t i = 1; i <= boundaries.n; ++i) {
+    held[i] = tryBoundary(run, degrees, boundaries.at[i - 1], &costs[i]);
+    least = held[i] && costs[i].flops < least ? costs[i].flops : least;
+  }
+  int32_t best = 0;
+  for (int32_t i = 1; i <= boundaries.n; ++i)
+    if (held[i] && isBetter(&costs[i], &costs[best], least))
+      best = i;
+  *outBoundary = best ? boundaries.at[best - 1] : 1;
   return mlirLogicalResultSuccess();
 }
 
@@ -466,8 +518,7 @@ static MlirLogicalResult runPlan(ShardPassRun *run) {
   const char *message;
   if (!options->degrees[0] || strcmp(options->degrees, "auto") == 0) {
     const char *fits = shardPlanFittingDegrees(run->op, run->arena);
-    return fits ? shardEmitError(run->op, "no degrees are given; those that divide this model: %s",
-                                 fits)
+    return fits ? shardEmitError(run->op, "no degrees are given; those without padding: %s", fits)
                 : mlirLogicalResultFailure();
   }
   if (!shardDegreesParse(options->degrees, strlen(options->degrees), run->arena, &degrees,

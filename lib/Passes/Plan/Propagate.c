@@ -147,6 +147,20 @@ static const ShardState *const *pinsAlong(Propagation *p, int32_t axis) {
   return any ? (const ShardState *const *)pins : NULL;
 }
 
+/// Classes that arguments are split on along axes that are solved after this one: what is split on
+/// them along this one first would lie otherwise than those arguments.
+static bool *classesOfLaterAxes(const Propagation *p, int32_t axis) {
+  const ShardRules *rules = p->model->rules;
+  const ShardFunctionInfo *entry = &rules->functions[p->model->entry];
+  bool *later = SHARD_ARENA_ARRAY(p->arena, bool, rules->nClasses + 1);
+  for (int32_t a = 0; a < entry->nArguments; ++a)
+    for (int32_t i = 0; p->arguments[a] && i < p->arguments[a]->nAtoms; ++i)
+      for (int32_t k = 0; k < p->arguments[a]->atoms[i].count; ++k)
+        if (p->arguments[a]->atoms[i].axis[k] > axis)
+          later[rules->values[entry->arguments[a]].atoms[i].klass] = true;
+  return later;
+}
+
 /// Gives a function that is used under two signatures along an axis a clone for the second one.
 /// Callers come later in the order of functions, so the last such function has settled callers.
 static bool specialise(Propagation *p, const ShardAxisSolution *solution) {
@@ -199,13 +213,9 @@ static void normaliseBlocks(Propagation *p, const ShardValueInfo *value, ShardSh
   }
 }
 
-/// Solves every axis in turn. Sets `*outAgain` when a function was cloned: the rules are stale
-/// then.
-static MlirLogicalResult solveAxes(Propagation *p, bool wholeResults, bool *outAgain) {
-  const ShardModel *model = p->model;
-  const ShardRules *rules = model->rules;
-  const ShardFunctionInfo *entry = &rules->functions[model->entry];
-  int32_t ppAxis = shardMeshFindAxis(&p->mesh, "pp");
+/// Whole placements for every value, and for what functions hand over.
+static void createShardings(Propagation *p) {
+  const ShardRules *rules = p->model->rules;
   p->shardings = SHARD_ARENA_ARRAY(p->arena, ShardSharding *, rules->nValues ? rules->nValues : 1);
   for (int32_t v = 0; v < rules->nValues; ++v)
     p->shardings[v] = shardShardingCreate(p->arena, rules->values[v].nAtoms);
@@ -219,71 +229,106 @@ static MlirLogicalResult solveAxes(Propagation *p, bool wholeResults, bool *outA
       p->handed[f][ret->operands[r].operandIndex] =
           shardShardingCreate(p->arena, rules->values[ret->operands[r].value].nAtoms);
   }
-  int64_t **used = SHARD_ARENA_ARRAY(p->arena, int64_t *, rules->nFunctions);
-  uint8_t **blocks = SHARD_ARENA_ARRAY(p->arena, uint8_t *, rules->nFunctions);
-  int32_t **offsets = SHARD_ARENA_ARRAY(p->arena, int32_t *, rules->nFunctions);
+}
+
+/// What the axes so far split each factor into, by function and factor.
+typedef struct FactorUse {
+  int64_t **used;    // devices, 1 at first
+  uint8_t **blocks;  // spans of blocks
+  int32_t **offsets; // of an op's first factor
+} FactorUse;
+
+static FactorUse createFactorUse(const Propagation *p) {
+  const ShardRules *rules = p->model->rules;
+  FactorUse use = {.used = SHARD_ARENA_ARRAY(p->arena, int64_t *, rules->nFunctions),
+                   .blocks = SHARD_ARENA_ARRAY(p->arena, uint8_t *, rules->nFunctions),
+                   .offsets = SHARD_ARENA_ARRAY(p->arena, int32_t *, rules->nFunctions)};
   for (int32_t f = 0; f < rules->nFunctions; ++f) {
     int32_t total;
-    offsets[f] = shardFactorOffsets(rules, f, p->arena, &total);
-    used[f] = SHARD_ARENA_ARRAY(p->arena, int64_t, total ? total : 1);
-    blocks[f] = SHARD_ARENA_ARRAY(p->arena, uint8_t, total ? total : 1);
+    use.offsets[f] = shardFactorOffsets(rules, f, p->arena, &total);
+    use.used[f] = SHARD_ARENA_ARRAY(p->arena, int64_t, total ? total : 1);
+    use.blocks[f] = SHARD_ARENA_ARRAY(p->arena, uint8_t, total ? total : 1);
     for (int32_t i = 0; i < total; ++i)
-      used[f][i] = 1;
+      use.used[f][i] = 1;
   }
+  return use;
+}
+
+static ShardAxisSolution *solveAxis(Propagation *p, int32_t axis, bool wholeResults,
+                                    const FactorUse *use) {
+  const ShardModel *model = p->model;
+  const ShardFunctionInfo *entry = &model->rules->functions[model->entry];
+  ShardState *seeds =
+      SHARD_ARENA_ARRAY(p->arena, ShardState, entry->nArguments ? entry->nArguments : 1);
+  for (int32_t a = 0; a < entry->nArguments; ++a)
+    seeds[a] = p->arguments[a] ? stateAlong(p->arguments[a], axis) : SHARD_STATE_WHOLE;
+  ShardState *wanted =
+      SHARD_ARENA_ARRAY(p->arena, ShardState, entry->nResults ? entry->nResults : 1);
+  for (int32_t r = 0; r < entry->nResults; ++r)
+    wanted[r] = p->results[r]  ? stateAlong(p->results[r], axis)
+                : wholeResults ? SHARD_STATE_WHOLE
+                               : SHARD_STATE_AS_PRODUCED;
+  ShardAxisProblem problem = {.rules = model->rules,
+                              .size = p->mesh.sizes[axis],
+                              .used = use->used,
+                              .blocks = use->blocks,
+                              .entry = model->entry,
+                              .entryArguments = seeds,
+                              .entryResults = wanted,
+                              .pinned = pinsAlong(p, axis),
+                              .fold = model->fold,
+                              .weight = model->weight,
+                              .later = classesOfLaterAxes(p, axis),
+                              .gatherWeights = true,
+                              .search = true};
+  return shardAxisSolve(&problem, p->arena);
+}
+
+/// An axis as it was solved, on the placements and factors.
+static void addInstance(Propagation *p, int32_t axis, const ShardInstance *instance,
+                        FactorUse *use) {
+  const ShardRules *rules = p->model->rules;
+  int32_t f = instance->function;
+  const ShardFunctionInfo *info = &rules->functions[f];
+  int32_t first = shardFunctionFirstValue(rules, f);
+  int32_t n = shardFunctionValueCount(rules, f);
+  for (int32_t v = 0; v < n; ++v)
+    addState(p->shardings[first + v], axis, instance->states[v], instance->combiners[v]);
+  const ShardOpRule *ret = &info->ops[info->nOps - 1];
+  for (int32_t r = 0; r < ret->nOperands; ++r) {
+    int32_t number = ret->operands[r].operandIndex;
+    addState(p->handed[f][number], axis, instance->results[number], 0);
+  }
+  for (int32_t o = 0; o < info->nOps; ++o) {
+    if (instance->choices[o] < 0)
+      continue;
+    int32_t span = shardStateSpan(instance->choices[o]);
+    int32_t at = use->offsets[f][o] + shardStateHead(instance->choices[o]);
+    use->used[f][at] *= p->mesh.sizes[axis];
+    use->blocks[f][at] = (uint8_t)span;
+    for (int32_t k = 1; k <= span; ++k)
+      use->blocks[f][at + k] = SHARD_SPAN_INSIDE;
+  }
+}
+
+/// Solves every axis in turn. Sets `*outAgain` when a function was cloned: the rules are stale
+/// then.
+static void solveAxes(Propagation *p, bool wholeResults, bool *outAgain) {
+  const ShardRules *rules = p->model->rules;
+  int32_t ppAxis = shardMeshFindAxis(&p->mesh, "pp");
+  createShardings(p);
+  FactorUse use = createFactorUse(p);
   *outAgain = false;
   for (int32_t axis = 0; axis < p->mesh.nAxes; ++axis) {
     if (axis == ppAxis || p->mesh.sizes[axis] == 1)
       continue;
-    ShardState *seeds =
-        SHARD_ARENA_ARRAY(p->arena, ShardState, entry->nArguments ? entry->nArguments : 1);
-    for (int32_t a = 0; a < entry->nArguments; ++a)
-      seeds[a] = p->arguments[a] ? stateAlong(p->arguments[a], axis) : SHARD_STATE_WHOLE;
-    ShardState *wanted =
-        SHARD_ARENA_ARRAY(p->arena, ShardState, entry->nResults ? entry->nResults : 1);
-    for (int32_t r = 0; r < entry->nResults; ++r)
-      wanted[r] = p->results[r]  ? stateAlong(p->results[r], axis)
-                  : wholeResults ? SHARD_STATE_WHOLE
-                                 : SHARD_STATE_AS_PRODUCED;
-    ShardAxisProblem problem = {.rules = rules,
-                                .size = p->mesh.sizes[axis],
-                                .used = used,
-                                .blocks = blocks,
-                                .entry = model->entry,
-                                .entryArguments = seeds,
-                                .entryResults = wanted,
-                                .pinned = pinsAlong(p, axis),
-                                .fold = model->fold,
-                                .weight = model->weight,
-                                .gatherWeights = true,
-                                .search = true};
-    ShardAxisSolution *solution = shardAxisSolve(&problem, p->arena);
+    ShardAxisSolution *solution = solveAxis(p, axis, wholeResults, &use);
     if (specialise(p, solution)) {
       *outAgain = true;
-      return mlirLogicalResultSuccess();
+      return;
     }
-    for (int32_t i = 0; i < solution->nInstances; ++i) {
-      const ShardInstance *instance = solution->instances[i];
-      const ShardFunctionInfo *info = &rules->functions[instance->function];
-      int32_t first = shardFunctionFirstValue(rules, instance->function);
-      int32_t n = shardFunctionValueCount(rules, instance->function);
-      for (int32_t v = 0; v < n; ++v)
-        addState(p->shardings[first + v], axis, instance->states[v], instance->combiners[v]);
-      const ShardOpRule *ret = &info->ops[info->nOps - 1];
-      for (int32_t r = 0; r < ret->nOperands; ++r) {
-        int32_t number = ret->operands[r].operandIndex;
-        addState(p->handed[instance->function][number], axis, instance->results[number], 0);
-      }
-      for (int32_t o = 0; o < info->nOps; ++o) {
-        if (instance->choices[o] < 0)
-          continue;
-        int32_t span = shardStateSpan(instance->choices[o]);
-        int32_t at = offsets[instance->function][o] + shardStateHead(instance->choices[o]);
-        used[instance->function][at] *= problem.size;
-        blocks[instance->function][at] = (uint8_t)span;
-        for (int32_t k = 1; k <= span; ++k)
-          blocks[instance->function][at + k] = SHARD_SPAN_INSIDE;
-      }
-    }
+    for (int32_t i = 0; i < solution->nInstances; ++i)
+      addInstance(p, axis, solution->instances[i], &use);
   }
   for (int32_t v = 0; v < rules->nValues; ++v)
     normaliseBlocks(p, &rules->values[v], p->shardings[v]);
@@ -293,7 +338,6 @@ static MlirLogicalResult solveAxes(Propagation *p, bool wholeResults, bool *outA
       normaliseBlocks(p, &rules->values[ret->operands[r].value],
                       p->handed[f][ret->operands[r].operandIndex]);
   }
-  return mlirLogicalResultSuccess();
 }
 
 //===----------------------------------------------------------------------===//
@@ -424,7 +468,7 @@ static MlirLogicalResult runPropagate(ShardPassRun *run) {
     if (mlirLogicalResultIsSuccess(result))
       result = readPins(&p);
     if (mlirLogicalResultIsSuccess(result))
-      result = solveAxes(&p, whole, &again);
+      solveAxes(&p, whole, &again);
     if (mlirLogicalResultIsSuccess(result) && !again) {
       p.cache = shardShardingCacheCreate(&p.mesh, run->context, arena);
       for (int32_t f = 0; f < p.model->rules->nFunctions; ++f)

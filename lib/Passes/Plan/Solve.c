@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+/// Ops that may be evaluated: about what the search takes, and what it may take once it is widened.
 enum { MAX_SEARCH = 4000000 };
 
 int shardCostCompare(const ShardCost *a, const ShardCost *b) {
@@ -27,6 +28,7 @@ int shardCostCompare(const ShardCost *a, const ShardCost *b) {
 static ShardCost evaluate(ShardSolver *s, ShardFrame *frame, const ShardState *arguments) {
   const ShardFunctionInfo *info = frame->info;
   ShardInstance *instance = frame->instance;
+  frame->work += info->nOps;
   shardStatesFill(instance->states, frame->table->nValues, SHARD_STATE_WHOLE);
   memset(instance->combiners, 0, (size_t)frame->table->nValues);
   for (int32_t i = 0; i < info->nArguments; ++i)
@@ -75,31 +77,55 @@ static int64_t countDecisions(const ShardFrame *frame) {
   return n;
 }
 
+/// What an evaluation chose, and between what: the next one overwrites it in the frame.
+typedef struct KeptChoices {
+  ShardState *choices;
+  uint8_t *nOptions;
+  ShardState (*options)[MAX_OPTIONS];
+} KeptChoices;
+
+static void keepChoices(const ShardFrame *frame, KeptChoices *kept) {
+  size_t n = (size_t)frame->info->nOps;
+  memcpy(kept->choices, frame->instance->choices, n * sizeof(*kept->choices));
+  memcpy(kept->nOptions, frame->nOptions, n * sizeof(*kept->nOptions));
+  memcpy(kept->options, frame->options, n * sizeof(*kept->options));
+}
+
+static bool isSpent(const ShardFrame *frame) {
+  return frame->widened && frame->work >= frame->limit;
+}
+
 /// Flips one choice at a time while that lowers the cost.
 static void searchChoices(ShardSolver *s, ShardFrame *frame, const ShardState *arguments,
                           ShardCost *best) {
   ShardState *forced = frame->forced;
+  size_t nOps = (size_t)frame->info->nOps;
+  KeptChoices kept = {
+      .choices = SHARD_ARENA_ARRAY(s->arena, ShardState, nOps),
+      .nOptions = SHARD_ARENA_ARRAY(s->arena, uint8_t, nOps),
+      .options = shardArenaAllocateArray(s->arena, nOps, MAX_OPTIONS * sizeof(ShardState))};
   bool improved = true;
   for (int32_t round = 0; improved && round < 4; ++round) {
     improved = false;
-    for (int32_t o = 0; o < frame->info->nOps; ++o) {
-      if (frame->nOptions[o] <= 1)
-        continue;
-      ShardState current = frame->instance->choices[o], saved = forced[o], bestChoice = FREE;
-      ShardState options[MAX_OPTIONS]; // an evaluation writes the frame's
-      int32_t nOptions = frame->nOptions[o];
-      memcpy(options, frame->options[o], sizeof(options));
-      for (int32_t k = 0; k < nOptions; ++k) {
-        ShardState c = options[k];
-        if (c == current)
+    keepChoices(frame, &kept);
+    for (int32_t o = 0; o < frame->info->nOps && !isSpent(frame); ++o) {
+      ShardState saved = forced[o], bestChoice = FREE;
+      for (int32_t k = 0; kept.nOptions[o] > 1 && k < kept.nOptions[o]; ++k) {
+        ShardState c = kept.options[o][k];
+        if (c == kept.choices[o])
           continue;
         forced[o] = c;
         ShardCost cost = evaluate(s, frame, arguments);
         if (frame->instance->choices[o] == c && shardCostCompare(&cost, best) < 0)
           *best = cost, bestChoice = c;
       }
-      forced[o] = bestChoice != FREE ? bestChoice : saved;
-      improved |= bestChoice != FREE;
+      forced[o] = saved;
+      if (bestChoice == FREE)
+        continue;
+      forced[o] = bestChoice;
+      *best = evaluate(s, frame, arguments);
+      keepChoices(frame, &kept);
+      improved = true;
     }
     *best = evaluate(s, frame, arguments);
   }
@@ -115,9 +141,114 @@ static bool forcePassing(ShardFrame *frame) {
   return any;
 }
 
+/// For each value of a function a set of the arguments, weights aside, that it is made from.
+static uint64_t *findSources(const ShardSolver *s, const ShardFrame *frame) {
+  const ShardFunctionInfo *info = frame->info;
+  int32_t first = frame->table->first;
+  uint64_t *sources = SHARD_ARENA_ARRAY(s->arena, uint64_t, frame->table->nValues + 1);
+  for (int32_t a = 0; a < info->nArguments; ++a)
+    if (info->arguments[a] >= 0 && !s->problem->weight[info->arguments[a]])
+      sources[info->arguments[a] - first] = UINT64_C(1) << (a < 63 ? a : 63);
+  for (int32_t o = 0; o < info->nOps; ++o) {
+    uint64_t all = 0;
+    for (int32_t p = 0; p < info->ops[o].nOperands; ++p)
+      all |= sources[info->ops[o].operands[p].value - first];
+    for (int32_t r = 0; r < info->ops[o].nResults; ++r)
+      sources[info->ops[o].results[r].value - first] = all;
+  }
+  return sources;
+}
+
+/// Adds the products of values that are made from the same, one of them split, that are split along
+/// what they sum, or that every rank does: the sum may be dearer than what both come from (tokens
+/// and where they go).
+static void addSums(const ShardSolver *s, const ShardFrame *frame, bool *sums) {
+  const uint64_t *sources = findSources(s, frame);
+  for (int32_t o = 0; o < frame->info->nOps; ++o) {
+    const ShardOpRule *rule = &frame->info->ops[o];
+    ShardState choice = frame->instance->choices[o];
+    if (!rule->contraction || shardPinnedState(s, frame->function, rule) != FREE ||
+        (choice >= 0 && !shardFactorIsCombined(shardChoiceFactor(rule, choice))))
+      continue;
+    bool split = false;
+    uint64_t common = UINT64_MAX;
+    for (int32_t p = 0; p < rule->nOperands; ++p) {
+      int32_t v = rule->operands[p].value - frame->table->first;
+      common &= rule->operands[p].init ? UINT64_MAX : sources[v];
+      split |= frame->instance->states[v] >= 0;
+    }
+    sums[o] |= split && common != 0;
+  }
+}
+
+/// Keeps what is forced if it lowers the cost; else, `saved` again.
+static bool keepIfBetter(ShardSolver *s, ShardFrame *frame, const ShardState *arguments,
+                         const ShardState *saved, ShardCost *best) {
+  ShardCost cost = evaluate(s, frame, arguments);
+  if (shardCostCompare(&cost, best) < 0) {
+    *best = cost;
+    return true;
+  }
+  memcpy(frame->forced, saved, (size_t)frame->info->nOps * sizeof(*saved));
+  return false;
+}
+
+/// Splits op `op`, one of `sums`, along its factor `f`, or all contractions along the class of it.
+/// Keeps that, and returns true, if it lowers the cost: with what else is forced, or with what is
+/// of the sums alone.
+static bool trySplitting(ShardSolver *s, ShardFrame *frame, const ShardState *arguments,
+                         const bool *sums, int32_t op, int32_t f, bool together, ShardCost *best) {
+  int32_t nOps = frame->info->nOps, klass = frame->info->ops[op].factors[f].klass;
+  ShardState *saved = SHARD_ARENA_ARRAY(s->arena, ShardState, nOps);
+  memcpy(saved, frame->forced, (size_t)nOps * sizeof(*saved));
+  bool offered = frame->offered[klass], uneven = s->uneven[klass], better = false;
+  frame->offered[klass] = s->uneven[klass] = true;
+  for (int32_t alone = 0; alone < 2 && !better; ++alone) {
+    for (int32_t o = 0; o < nOps; ++o) {
+      const ShardOpRule *rule = &frame->info->ops[o];
+      if (alone && !sums[o])
+        frame->forced[o] = FREE;
+      for (int32_t k = 0; k < rule->nFactors; ++k)
+        if (o == op ? k == f : together && rule->contraction && rule->factors[k].klass == klass)
+          frame->forced[o] = (ShardState)k;
+    }
+    better = keepIfBetter(s, frame, arguments, saved, best);
+  }
+  if (better)
+    return true;
+  frame->offered[klass] = offered, s->uneven[klass] = uneven;
+  evaluate(s, frame, arguments);
+  return false;
+}
+
+/// Splits the products `sums`, to which it adds, along what neither operand is split on, alone or
+/// with all contractions along the same class, which no single flip may show to pay: tokens are
+/// brought to an expert, or to some of the places that it has for them, and results back from
+/// there; or each rank puts its part of all tokens' features in place. Returns whether that lowered
+/// the cost.
+static bool searchProducts(ShardSolver *s, ShardFrame *frame, const ShardState *arguments,
+                           bool *sums, bool together, ShardCost *best) {
+  bool *tried = SHARD_ARENA_ARRAY(s->arena, bool, s->rules->nClasses + 1), improved = false;
+  addSums(s, frame, sums);
+  for (int32_t o = 0; o < frame->info->nOps; ++o) {
+    const ShardOpRule *rule = &frame->info->ops[o];
+    for (int32_t f = 0; sums[o] && !isSpent(frame) && f < rule->nFactors; ++f) {
+      int32_t klass = rule->factors[f].klass;
+      if (rule->factors[f].kind != SHARD_FACTOR_PARALLEL || (together && tried[klass]) ||
+          (s->problem->later && s->problem->later[klass]) || frame->instance->choices[o] == f)
+        continue;
+      tried[klass] = true;
+      improved |= trySplitting(s, frame, arguments, sums, o, f, together, best);
+    }
+  }
+  return improved;
+}
+
 /// Searches from the first guess, which cost `best` and had `nDecisions`.
 static void searchFunction(ShardSolver *s, ShardFrame *frame, const ShardState *arguments,
                            int64_t nDecisions, ShardCost *best) {
+  bool *sums = SHARD_ARENA_ARRAY(s->arena, bool, frame->info->nOps);
+  addSums(s, frame, sums);
   // Passing sums on may pay only where several ops do it together.
   if (forcePassing(frame)) {
     ShardCost cost = evaluate(s, frame, arguments);
@@ -130,8 +261,13 @@ static void searchFunction(ShardSolver *s, ShardFrame *frame, const ShardState *
   if (nDecisions)
     searchChoices(s, frame, arguments, best);
   frame->widened = true; // from there on, so that it can only get better
+  frame->limit = frame->work + MAX_SEARCH;
   *best = evaluate(s, frame, arguments);
+  searchProducts(s, frame, arguments, sums, true, best);
   if (countDecisions(frame) > nDecisions)
+    searchChoices(s, frame, arguments, best);
+  for (int32_t round = 0; round < 4 && searchProducts(s, frame, arguments, sums, false, best);
+       ++round)
     searchChoices(s, frame, arguments, best);
 }
 
@@ -155,6 +291,7 @@ ShardInstance *shardSolveFunction(ShardSolver *s, int32_t function, const ShardS
                       .instance = instance,
                       .forced = forced,
                       .nOptions = nOptions,
+                      .offered = SHARD_ARENA_ARRAY(s->arena, bool, s->rules->nClasses + 1),
                       .options = shardArenaAllocateArray(s->arena, (size_t)info->nOps,
                                                          MAX_OPTIONS * sizeof(ShardState))};
   ShardCost best = evaluate(s, &frame, arguments);
@@ -168,6 +305,9 @@ ShardInstance *shardSolveFunction(ShardSolver *s, int32_t function, const ShardS
   }
   if (searches)
     searchFunction(s, &frame, arguments, nDecisions, &best);
+  if (isSpent(&frame))
+    shardEmitRemark(info->func, "%d ops: the search between shardings ends with the best so far",
+                    (int)info->nOps);
   instance->cost = best;
   const ShardOpRule *ret = &info->ops[info->nOps - 1];
   for (int32_t p = 0; p < ret->nOperands; ++p)

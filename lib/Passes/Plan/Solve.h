@@ -53,6 +53,7 @@ typedef struct ShardAxisProblem {
                                   // all as produced
   bool search;                    // flip choices to lower the cost, not only the first guess
   const uint8_t *weight;          // [values] derived from weights only: never gathered by a caller
+  const bool *later;              // [classes] split along axes that are solved later; null: none
   bool gatherWeights;             // by an op whose other operands stay split they may be gathered
 } ShardAxisProblem;
 
@@ -79,6 +80,7 @@ ShardState shardOperandDemand(const ShardRules *rules, const ShardInstance *inst
 
 /// One collective that a solution causes.
 typedef struct ShardEdge {
+  const ShardInstance *instance;
   int32_t function, value;
   ShardState from, to;
   ShardCombiner combiner;

@@ -44,6 +44,8 @@ typedef struct ShardFrame {
   uint8_t *nOptions;                  // [nOps] worth flipping
   ShardState (*options)[MAX_OPTIONS]; // [nOps]
   bool widened;                       // options that no operand suggests count too
+  bool *offered;                      // [classes] along which any contraction may be split then
+  int64_t work, limit;                // ops evaluated, and when a widened search ends
 } ShardFrame;
 
 //===----------------------------------------------------------------------===//
@@ -93,6 +95,10 @@ void shardAddExchangeCost(const ShardSolver *s, const ShardOpRule *rule, ShardSt
 /// A contraction that every rank does in full (on whole operands, or on partial sums that it passes
 /// on), though it runs along a class that is split.
 bool shardRepeatsWork(const ShardSolver *s, int32_t function, int32_t op, ShardState choice);
+/// Adds what `count` equal ones cost.
+void shardCostAdd(ShardCost *sum, const ShardCost *one, int64_t count);
+/// What a value costs: its memory, and once for each state that it is wanted in.
+ShardCost shardValueCost(const ShardSolver *s, const ShardFrame *frame, int32_t v);
 /// What an evaluated function costs, callees included.
 ShardCost shardFrameCost(const ShardSolver *s, const ShardFrame *frame);
 

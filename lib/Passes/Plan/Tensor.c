@@ -1,11 +1,11 @@
 //===- Tensor.c - Which dimensions of weights tensor parallelism splits -*- C -*-===//
 // Classes of weight dimensions are tried in order of the bytes that splitting them saves; one is
 // taken if, with those taken before, each layer still communicates as an expert's would: only sums
-// of the hidden state, or of something smaller that a norm needs, and never a weight. A class that
-// is smaller than the degree is split over a part of it and the next minor dimension takes the rest
-// (grouped heads: key/value heads over tp.0, the query heads of a group over tp.1, keys and values
-// replicated there). What does not divide is split unevenly, so that the most loaded rank has
-// least; fewer heads than ranks share out the values of a head.
+// of the hidden state, or of something smaller that a norm needs, and never a weight (Hidden.c,
+// TensorTrial.c). A class that is smaller than the degree is split over a part of it and the next
+// minor dimension takes the rest (grouped heads: key/value heads over tp.0, the query heads of a
+// group over tp.1, keys and values replicated there). What does not divide is split unevenly, so
+// that the most loaded rank has least; fewer heads than ranks share out the values of a head.
 //===----------------------------------------------------------------------===//
 
 #include "TensorSearch.h"
@@ -38,7 +38,8 @@ static bool cutAt(const ShardModel *model, ShardTensorPlan *plan, int64_t produc
       return true;
     }
     if (before * plan->sizes[axis] > product) {
-      if (product % before || (before * plan->sizes[axis]) % product || plan->nSubAxes >= 8)
+      if (plan->fixed || product % before || (before * plan->sizes[axis]) % product ||
+          plan->nSubAxes >= 8)
         return false;
       int64_t major = product / before;
       for (int32_t k = plan->nSubAxes; k > axis + 1; --k)
@@ -89,14 +90,20 @@ typedef struct Candidate {
   int32_t klass;
   int64_t bytes;
   bool vocabulary;
+  bool input;   // of an input's features: sums of all that it is multiplied by
   int64_t sent; // where the hidden state is not known, what splitting only this class would send
 } Candidate;
 
-/// Layers' classes before vocabularies; then what sends less, where that was tried; then by bytes.
+/// Layers' classes before vocabularies, then by bytes. Where the hidden state is not known (all
+/// were tried alone then), what sends less goes first, an input's features last.
 static bool comesBefore(const Candidate *a, const Candidate *b) {
+  if (a->input != b->input)
+    return b->input;
+  if (a->sent != b->sent)
+    return a->sent < b->sent;
   if (a->vocabulary != b->vocabulary)
     return b->vocabulary;
-  return a->sent != b->sent ? a->sent < b->sent : a->bytes > b->bytes;
+  return a->bytes > b->bytes;
 }
 
 /// The class of the next minor atom of the same dimension, where a weight's atom `atom` is of
@@ -271,15 +278,18 @@ static bool takeWithMinor(ShardTensorSearch *s, int32_t klass, ShardTensorTrial 
   return false;
 }
 
-/// A class over the whole degree. A vocabulary adds no sum of the hidden state that is not there.
-static bool takeWhole(ShardTensorSearch *s, int32_t klass, bool vocabulary, ShardTensorTrial *now) {
-  ShardTensorPlan *trial = splitWhole(s, klass);
+/// A class over the whole degree. Vocabularies together add one sum of the hidden state (the
+/// embedding's), and another for a table that is larger than it.
+static bool takeWhole(ShardTensorSearch *s, const Candidate *candidate, ShardTensorTrial *now) {
+  ShardTensorPlan *trial = splitWhole(s, candidate->klass);
   ShardTensorTrial next;
-  if (!shardTensorTry(s, trial, klass, &next) || next.splitBytes <= now->splitBytes ||
+  if (!shardTensorTry(s, trial, candidate->klass, &next) || next.splitBytes <= now->splitBytes ||
       next.repeating > now->repeating)
     return false;
-  if (vocabulary && next.entryReductions > (now->entryReductions > 1 ? now->entryReductions : 1))
+  int64_t added = next.entrySums - now->entrySums;
+  if (candidate->vocabulary && added > 0 && s->embedded && added >= candidate->bytes)
     return false;
+  s->embedded |= candidate->vocabulary && added > 0;
   s->plan = trial, *now = next;
   return true;
 }
@@ -323,6 +333,11 @@ static ShardTensorSearch startSearch(const ShardModel *model, int64_t degree, Sh
   s.plan = SHARD_ARENA_NEW(arena, ShardTensorPlan);
   s.plan->model = model;
   s.plan->nSubAxes = 1, s.plan->sizes[0] = degree;
+  if (model->nParts) {
+    s.plan->nSubAxes = model->nParts, s.plan->fixed = true;
+    for (int32_t i = 0; i < model->nParts; ++i)
+      s.plan->sizes[i] = degree == 1 ? 1 : model->parts[i];
+  }
   s.plan->begin = SHARD_ARENA_ARRAY(arena, int8_t, nClasses);
   s.plan->end = SHARD_ARENA_ARRAY(arena, int8_t, nClasses);
   s.used = SHARD_ARENA_ARRAY(arena, int64_t *, rules->nFunctions);
@@ -380,10 +395,12 @@ static int32_t findCandidates(ShardTensorSearch *s, Candidate *candidates) {
         if (pass == 0 ? (!inLayer || vocabulary) : !vocabulary)
           continue;
         seen[c] = true;
-        candidates[n++] = (Candidate){c, model->weightBytes[c], vocabulary, 0};
+        candidates[n++] = (Candidate){c, model->weightBytes[c], vocabulary, false, 0};
       }
     }
-  for (int32_t i = 0; i < n && model->hiddenValue < 0; ++i) {
+  s->statistics = model->nHidden == 0;
+  for (int32_t i = 0; i < n && model->nHidden == 0; ++i) {
+    candidates[i].input = model->feature[candidates[i].klass];
     ShardTensorTrial alone;
     ShardTensorPlan *trial = splitWhole(s, candidates[i].klass);
     candidates[i].sent =
@@ -397,23 +414,62 @@ static int32_t findCandidates(ShardTensorSearch *s, Candidate *candidates) {
   return n;
 }
 
-/// Takes what can be taken, on the model given or its fold; returns whether anything could.
-static bool takeAll(ShardTensorSearch *s) {
-  const ShardRules *rules = s->model->rules;
-  Candidate *candidates = SHARD_ARENA_ARRAY(s->arena, Candidate, rules->nClasses + 1);
-  int32_t n = findCandidates(s, candidates);
+/// Takes what can be taken, candidate `first` before the others; returns whether anything could.
+static bool takeInOrder(ShardTensorSearch *s, const Candidate *candidates, int32_t n, int32_t first,
+                        ShardTensorTrial *now) {
   bool any = false;
-  ShardTensorTrial now;
-  shardTensorEvaluate(s, s->plan, &now);
-  for (int32_t i = 0; i < n; ++i) {
-    int32_t c = candidates[i].klass;
+  shardTensorEvaluate(s, s->plan, now);
+  for (int32_t k = 0; k < n; ++k) {
+    const Candidate *candidate = &candidates[k == 0 ? first : k <= first ? k - 1 : k];
+    int32_t c = candidate->klass;
     if (s->plan->begin[c] != s->plan->end[c])
       continue; // taken along with its major neighbour
-    if (candidates[i].vocabulary || rules->classSizes[c] % s->degree == 0)
-      any |= takeWhole(s, c, candidates[i].vocabulary, &now);
+    s->statistics = s->model->nHidden == 0 || candidate->vocabulary;
+    if (candidate->vocabulary || s->model->rules->classSizes[c] % s->degree == 0)
+      any |= takeWhole(s, candidate, now);
     else
-      any |= takeWithMinor(s, c, &now) || takeUnevenly(s, c, &now);
+      any |= takeWithMinor(s, c, now) || takeUnevenly(s, c, now);
   }
+  return any;
+}
+
+/// Takes what can be taken, on the model given or its fold; returns whether anything could. Where
+/// the hidden state is not known, nothing says which of the classes that exclude each other a
+/// layer's are: each is tried first. Of the plans within a fifth of the fewest flops, that which
+/// sends least is it, then that with the fewest bytes of weights.
+static bool takeAll(ShardTensorSearch *s) {
+  enum { MAX_STARTS = 16 };
+  Candidate *candidates = SHARD_ARENA_ARRAY(s->arena, Candidate, s->model->rules->nClasses + 1);
+  int32_t n = findCandidates(s, candidates);
+  ShardTensorPlan *start = s->plan, *plans[MAX_STARTS];
+  ShardTensorTrial trials[MAX_STARTS];
+  int32_t nStarts = 0, best = -1;
+  while (nStarts < n && nStarts < MAX_STARTS && s->model->nHidden == 0 &&
+         !candidates[nStarts].input)
+    ++nStarts;
+  nStarts = n > 0 && nStarts == 0 ? 1 : nStarts;
+  int64_t least = INT64_MAX;
+  for (int32_t i = 0; i < nStarts; ++i) {
+    s->plan = copyPlan(s, start), s->embedded = false;
+    plans[i] = takeInOrder(s, candidates, n, i, &trials[i]) ? s->plan : NULL;
+    least = plans[i] && trials[i].flops < least ? trials[i].flops : least;
+  }
+  for (int32_t i = 0; i < nStarts; ++i) {
+    if (!plans[i] || trials[i].flops - least > least / SHARD_FLOP_SLACK)
+      continue;
+    if (best < 0 || trials[i].sentBytes < trials[best].sentBytes ||
+        (trials[i].sentBytes == trials[best].sentBytes &&
+         localWeightBytes(s, plans[i]) < localWeightBytes(s, plans[best])))
+      best = i;
+  }
+  s->plan = best < 0 ? start : plans[best];
+  return best >= 0;
+}
+
+static bool hasWeights(const ShardModel *model) {
+  bool any = false;
+  for (int32_t a = 0; a < model->nArguments && !any; ++a)
+    any = strcmp(model->roles[a], "weight") == 0;
   return any;
 }
 
@@ -430,7 +486,11 @@ ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardA
   }
   if (!any && !shardModelIsAnnotated(model)) {
     *outMessage = shardArenaFormat(
-        arena, "tp%" PRId64 " does not fit: no dimension of a weight can be split", degree);
+        arena,
+        hasWeights(model) ? "tp%" PRId64 " does not fit: no dimension of a weight can be split"
+                          : "tp%" PRId64 " does not fit: no argument is taken for a weight; "
+                            "\"role\" of --annotations names them",
+        degree);
     return NULL;
   }
   return s.plan;

@@ -16,15 +16,17 @@ typedef struct ShardTensorSearch {
   const ShardState *const *pinned;
   bool unsettled;     // a folded call came out other than the one before it
   uint8_t *keptWhole; // [entry arguments] annotated by the user, and not with the tensor axis
+  bool embedded;      // a vocabulary that was taken brought a sum of the hidden state
+  bool statistics;    // other combinations than sums are legal: a vocabulary's largest logit
 } ShardTensorSearch;
 
 typedef struct ShardTensorTrial {
-  int32_t entryReductions; // sums outside layers
-  int64_t splitBytes;      // of weights, that a rank need not hold: what the plan is for
-  int64_t flops;           // of the contractions of the most loaded rank
-  int64_t sentBytes;       // by one rank
-  int32_t repeating;       // products of activations split over a part of the axis only
-  uint8_t *gathered;       // [entry arguments] weights that would have to be gathered
+  int64_t entrySums;  // bytes of hidden states that are summed outside layers
+  int64_t splitBytes; // of weights, that a rank need not hold: what the plan is for
+  int64_t flops;      // of the contractions of the most loaded rank
+  int64_t sentBytes;  // by one rank, results made whole included
+  int32_t repeating;  // products of activations split over a part of the axis only
+  uint8_t *gathered;  // [entry arguments] weights that would have to be gathered
 } ShardTensorTrial;
 
 static inline int64_t shardCeilDivide(int64_t a, int64_t b) { return a / b + (a % b != 0); }

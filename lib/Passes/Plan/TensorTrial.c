@@ -1,6 +1,7 @@
 //===- TensorTrial.c - What a plan of the tensor axis comes to ----*- C -*-===//
 // Each sub-axis is solved with the weights split as the plan says. Legal is what communicates as an
-// expert's layers would: sums of the hidden state, or of something smaller, and never a weight.
+// expert's layers would: sums of the hidden state, or of something smaller, and never a weight. Of
+// the logits, which a vocabulary splits, a loss may take any statistic.
 //===----------------------------------------------------------------------===//
 
 #include "TensorSearch.h"
@@ -10,28 +11,10 @@
 typedef struct EdgeCheck {
   const ShardModel *model;
   uint8_t *gathered; // [entry arguments] weights that would have to be gathered
+  bool statistics;   // ShardTensorSearch.statistics
   bool legal;
-  int32_t entryReductions; // hidden-sized sums outside layers
+  int64_t entrySums; // bytes of hidden states summed outside layers
 } EdgeCheck;
-
-/// Does every atom of `value` lie on a class of the hidden state, each class as often at most?
-static bool withinHidden(const ShardModel *model, const ShardValueInfo *value) {
-  if (model->hiddenValue < 0)
-    return true;
-  const ShardValueInfo *hidden = &model->rules->values[model->hiddenValue];
-  if (value->nAtoms > hidden->nAtoms)
-    return false;
-  uint32_t taken = 0;
-  for (int32_t a = 0; a < value->nAtoms; ++a) {
-    bool found = false;
-    for (int32_t h = 0; h < hidden->nAtoms && h < 32 && !found; ++h)
-      if (!(taken >> h & 1) && hidden->atoms[h].klass == value->atoms[a].klass)
-        taken |= 1u << h, found = true;
-    if (!found)
-      return false;
-  }
-  return true;
-}
 
 /// Marks the entry's arguments that a moved weight of some function comes from, in any call.
 static void markSources(const ShardModel *model, int32_t value, uint8_t *marked) {
@@ -71,17 +54,71 @@ static void markSources(const ShardModel *model, int32_t value, uint8_t *marked)
   }
 }
 
+/// Is a value computed by way of a product? Weights are not, nor are their rows that are looked up
+/// (an expert's). Looks at `*budget` ops at most.
+static bool comesOfProduct(const ShardModel *model, int32_t v, int32_t *budget) {
+  const ShardValueInfo *value = &model->rules->values[v];
+  if (model->weight[v] || --*budget < 0)
+    return false;
+  if (value->definition < 0)
+    return value->function != model->entry;
+  const ShardOpRule *rule = &model->rules->functions[value->function].ops[value->definition];
+  bool product = rule->contraction || rule->form == SHARD_OP_CALL || rule->form == SHARD_OP_LOOP;
+  if (product || shardModelLooksUpWeight(model, rule))
+    return product;
+  for (int32_t p = 0; p < rule->nOperands && !product; ++p)
+    product = !rule->operands[p].init && comesOfProduct(model, rule->operands[p].value, budget);
+  return product;
+}
+
+/// Does an op multiply what comes of products, as scores are made: as matrices, each with
+/// dimensions of its own?
+static bool multipliesActivations(const ShardModel *model, const ShardOpRule *rule) {
+  bool products = rule->contraction, own = false;
+  for (int32_t p = 0; p < rule->nOperands && products; ++p) {
+    int32_t budget = 256;
+    products = rule->operands[p].init || comesOfProduct(model, rule->operands[p].value, &budget);
+    for (int32_t f = 0; f < rule->nFactors && !rule->operands[p].init; ++f)
+      own |= rule->factors[f].kind == SHARD_FACTOR_PARALLEL &&
+             !shardPortHasFactor(model->rules, &rule->operands[p], f);
+  }
+  return own && products;
+}
+
+/// Is a partial value a sum within a product of activations, or does it come of one? Looks at
+/// `*budget` ops at most.
+static bool comesOfActivations(const ShardModel *model, const ShardInstance *instance, int32_t v,
+                               int32_t *budget) {
+  const ShardRules *rules = model->rules;
+  int32_t first = shardFunctionFirstValue(rules, instance->function);
+  int32_t o = rules->values[v].definition;
+  if (o < 0 || --*budget < 0)
+    return false;
+  const ShardOpRule *rule = &rules->functions[instance->function].ops[o];
+  if (instance->choices[o] != SHARD_CHOICE_PASS)
+    return multipliesActivations(model, rule);
+  bool found = false;
+  for (int32_t p = 0; p < rule->nOperands && !found; ++p)
+    found = instance->states[rule->operands[p].value - first] == SHARD_STATE_PARTIAL &&
+            comesOfActivations(model, instance, rule->operands[p].value, budget);
+  return found;
+}
+
 static void checkEdge(void *user, const ShardEdge *edge) {
   EdgeCheck *check = user;
   const ShardValueInfo *value = &check->model->rules->values[edge->value];
   if (check->model->weight[edge->value])
     markSources(check->model, edge->value, check->gathered);
   bool reduction = edge->from == SHARD_STATE_PARTIAL && edge->to == SHARD_STATE_WHOLE &&
-                   edge->combiner == SHARD_COMBINER_SUM;
-  if (!reduction || !withinHidden(check->model, value))
+                   (check->statistics || edge->combiner == SHARD_COMBINER_SUM);
+  int32_t budget = 256;
+  if (!reduction || !shardModelWithinHidden(check->model, value) ||
+      (check->model->nHidden == 0 &&
+       comesOfActivations(check->model, edge->instance, edge->value, &budget)))
     check->legal = false;
-  if (edge->function == check->model->entry && reduction)
-    check->entryReductions += value->count;
+  if (edge->function == check->model->entry && reduction &&
+      shardModelHiddenSized(check->model, value))
+    check->entrySums += value->bytes * value->count;
 }
 
 static bool isBarred(const ShardTensorPlan *plan, int32_t argument, int32_t klass) {
@@ -195,13 +232,27 @@ static int64_t localFlops(const ShardRules *rules, int32_t entry, int64_t *const
   return total;
 }
 
+/// What making split results whole sends.
+static int64_t resultBytes(const ShardRules *rules, const ShardAxisProblem *problem,
+                           const ShardInstance *entry) {
+  const ShardFunctionInfo *info = &rules->functions[entry->function];
+  const ShardOpRule *ret = &info->ops[info->nOps - 1];
+  int64_t bytes = 0;
+  for (int32_t p = 0; p < ret->nOperands; ++p)
+    bytes +=
+        shardStateReshardBytes(&rules->values[ret->operands[p].value], problem->size,
+                               entry->results[ret->operands[p].operandIndex], SHARD_STATE_WHOLE);
+  return bytes;
+}
+
 bool shardTensorEvaluate(ShardTensorSearch *s, const ShardTensorPlan *plan, ShardTensorTrial *out) {
   const ShardModel *model = s->model;
   const ShardFunctionInfo *entry = &model->rules->functions[model->entry];
   *out = (ShardTensorTrial){
       .gathered = SHARD_ARENA_ARRAY(s->arena, uint8_t, entry->nArguments ? entry->nArguments : 1)};
   const ShardRules *rules = model->rules;
-  EdgeCheck check = {.model = model, .gathered = out->gathered, .legal = true};
+  EdgeCheck check = {
+      .model = model, .statistics = s->statistics, .gathered = out->gathered, .legal = true};
   SplitCount **splits = SHARD_ARENA_ARRAY(s->arena, SplitCount *, model->rules->nFunctions);
   int64_t **split = SHARD_ARENA_ARRAY(s->arena, int64_t *, model->rules->nFunctions);
   for (int32_t f = 0; f < model->rules->nFunctions; ++f) {
@@ -249,7 +300,7 @@ bool shardTensorEvaluate(ShardTensorSearch *s, const ShardTensorPlan *plan, Shar
       solution = shardAxisSolve(&problem, s->arena);
       s->unsettled |= !solution->settled;
       check.legal = !solution->entry->cost.forbidden && !solution->entry->cost.repeated;
-      check.entryReductions = 0;
+      check.entrySums = 0;
       memset(out->gathered, 0, (size_t)entry->nArguments);
       shardAxisVisitEdges(&problem, solution, s->arena, checkEdge, &check);
       countSplits(model, solution, attempt > 0, splits);
@@ -257,9 +308,9 @@ bool shardTensorEvaluate(ShardTensorSearch *s, const ShardTensorPlan *plan, Shar
         break;
     }
     multiplyParts(rules, solution, plan->sizes[axis], split);
-    out->sentBytes += solution->entry->cost.bytes;
-    if (check.entryReductions > out->entryReductions)
-      out->entryReductions = check.entryReductions;
+    out->sentBytes += solution->entry->cost.bytes + resultBytes(rules, &problem, solution->entry);
+    if (check.entrySums > out->entrySums)
+      out->entrySums = check.entrySums;
   }
   // Scores, say, are then repeated on the ranks of the other sub-axes.
   for (int32_t f = 0; f < rules->nFunctions; ++f)

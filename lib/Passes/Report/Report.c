@@ -4,8 +4,7 @@
 #define _GNU_SOURCE
 #include "shard/Report.h"
 
-#include "Count.h"
-
+#include "../Analysis/Count.h"
 #include "../Core/Text.h"
 
 #include "mlir-c/BuiltinAttributes.h"
@@ -235,8 +234,9 @@ static void writeMesh(FILE *out, const ShardCount *count) {
 
 static void writeStages(FILE *out, const ShardCount *count, ShardArena *arena) {
   for (int32_t i = 0; i < count->nStages; ++i)
-    fprintf(out, "stage %d: %" PRId64 " units, %s in contractions and %s of weights a rank\n", i,
-            count->stages[i].units, flopsText((double)count->stages[i].cost, arena),
+    fprintf(out, "stage %d: %" PRId64 " unit%s, %s in contractions and %s of weights a rank\n", i,
+            count->stages[i].units, count->stages[i].units == 1 ? "" : "s",
+            flopsText((double)count->stages[i].cost, arena),
             bytesText((double)count->stages[i].weightBytesPerDevice, arena));
 }
 

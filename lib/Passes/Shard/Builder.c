@@ -2,10 +2,11 @@
 
 #include "Spmd.h"
 
+#include "../Core/Insert.h"
+
 #include "mlir-c/AffineMap.h"
 #include "mlir-c/BuiltinAttributes.h"
 #include "mlir-c/BuiltinTypes.h"
-#include "mlir-c/Dialect/Linalg.h"
 
 MlirValue shardBuildIndex(ShardBuild *build, ShardPlace place, int64_t value) {
   MlirType type = mlirIndexTypeGet(build->spmd->context);
@@ -158,15 +159,5 @@ void shardBuildYield(MlirOperation elementwise, MlirValue value) {
 }
 
 MlirValue shardBuildFill(ShardPlace place, MlirValue scalar, MlirValue dest) {
-  MlirType type = mlirValueGetType(dest);
-  MlirValue operands[] = {scalar, dest};
-  int32_t segments[] = {1, 1};
-  ShardNamedAttribute attribute = {
-      "operandSegmentSizes",
-      mlirDenseI32ArrayGet(mlirLocationGetContext(place.location), 2, segments)};
-  MlirRegion region = mlirRegionCreate();
-  MlirOperation fill = shardOpCreate(place.block, place.before, place.location, "linalg.fill", 1,
-                                     &type, 2, operands, 1, &attribute, 1, &region);
-  mlirLinalgFillBuiltinNamedOpRegion(fill);
-  return mlirOperationGetResult(fill, 0);
+  return shardCreateFilled(place.block, place.before, place.location, "linalg.fill", scalar, dest);
 }

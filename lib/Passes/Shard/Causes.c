@@ -99,26 +99,26 @@ ShardCause shardCauseOf(const ShardSpmd *spmd, const ShardReshardPlan *plan, int
   ShardCause cause = {0};
   switch (step->kind) {
   case SHARD_RESHARD_ALL_REDUCE:
-    cause.kind = "all-reduce";
+    cause.kind = SHARD_RT_ALL_REDUCE;
     cause.text = shardArenaFormat(spmd->arena, "partial %s of %s wanted whole by %s", combiner,
                                   producer, user);
     break;
   case SHARD_RESHARD_REDUCE_SCATTER:
-    cause.kind = "reduce-scatter";
+    cause.kind = SHARD_RT_REDUCE_SCATTER;
     cause.text = shardArenaFormat(spmd->arena, "partial %s of %s wanted split by %s", combiner,
                                   producer, user);
     break;
   case SHARD_RESHARD_ALL_GATHER:
-    cause.kind = "all-gather";
+    cause.kind = SHARD_RT_ALL_GATHER;
     cause.text = shardArenaFormat(spmd->arena, "split %s wanted whole by %s", producer, user);
     break;
   case SHARD_RESHARD_EXCHANGE:
-    cause.kind = "permute";
+    cause.kind = SHARD_RT_PERMUTE;
     cause.text = shardArenaFormat(spmd->arena, "split %s wanted %s by %s", producer,
                                   endsWhole ? "whole" : "split otherwise", user);
     break;
   default:
-    cause.kind = "all-to-all";
+    cause.kind = SHARD_RT_ALL_TO_ALL;
     cause.text =
         shardArenaFormat(spmd->arena, "split %s wanted split otherwise by %s", producer, user);
     break;

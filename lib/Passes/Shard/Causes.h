@@ -7,7 +7,7 @@
 #include "shard/Reshard.h"
 
 typedef struct ShardCause {
-  const char *kind; // "all-reduce"
+  ShardRtKind kind;
   const char *text; // "partial sum of linalg.matmul wanted whole by @layer"
   MlirOperation op; // whose place it takes: that makes a sum, or asks for what is gathered
 } ShardCause;

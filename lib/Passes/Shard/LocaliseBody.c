@@ -47,7 +47,7 @@ static int64_t localSize(MlirOperation extract, intptr_t dim) {
 }
 
 // The captured tensor is local: its indices are made so, and what another rank holds counts as
-// zero.
+// zero: -0, which a sum leaves as it is (0 would take the sign of a row's -0).
 static MlirLogicalResult localiseCapture(ShardLocaliser *l, const ShardCapture *capture,
                                          ShardPlace outside) {
   ShardBuild *build = l->build;
@@ -86,7 +86,7 @@ static MlirLogicalResult localiseCapture(ShardLocaliser *l, const ShardCapture *
         reduces ? mlirOperationGetResult(extract, 0) : mlirOperationGetOperand(end, k);
     ShardPlace place = {body, reduces ? mlirOperationGetNextInBlock(extract) : end,
                         outside.location};
-    MlirValue zero = shardBuildNumber(place, mlirValueGetType(value), 0);
+    MlirValue zero = shardBuildNumber(place, mlirValueGetType(value), -0.0);
     MlirValue masked = shardBuildSelect(place, inRange, value, zero);
     if (reduces) {
       MlirOperation self = mlirOpResultGetOwner(masked);

@@ -104,10 +104,10 @@ static MlirValue buildRoll(ShardLocaliser *l, MlirValue operand, intptr_t dim,
   stepBytes = shardTypeElementCount(type) / chunk *
               shardTypeElementBytes(mlirShapedTypeGetElementType(type));
   MlirStringRef name = shardOpGetName(l->source);
-  int64_t site =
-      shardSiteAdd(spmd, "permute", shardArenaCopyString(spmd->arena, name.data, name.length),
-                   place.location, "operand read in turned order along a split dimension", *axes,
-                   type, (double)(nSent * stepBytes) / (double)nRanks);
+  int64_t site = shardSiteAdd(
+      spmd, SHARD_RT_PERMUTE, shardArenaCopyString(spmd->arena, name.data, name.length),
+      place.location, "operand read in turned order along a split dimension", *axes, type,
+      (double)(nSent * stepBytes) / (double)nRanks);
   return shardBuildMoves(build, place, &moves, operand, shardBuildEmpty(place, type), site);
 }
 

@@ -110,7 +110,7 @@ static MlirValue gather(const Ranks *ranks, MlirValue value, intptr_t dim, const
                           shardTypeElementBytes(mlirShapedTypeGetElementType(type)));
   MlirStringRef name = shardOpGetName(ranks->l->source);
   int64_t site = shardSiteAdd(
-      spmd, "all-gather", shardArenaCopyString(spmd->arena, name.data, name.length),
+      spmd, SHARD_RT_ALL_GATHER, shardArenaCopyString(spmd->arena, name.data, name.length),
       ranks->at.location, shardArenaFormat(spmd->arena, "%s wanted by the other ranks", what),
       ranks->axes, type, bytes * (double)(ranks->count - 1));
   int16_t axes[SHARD_MAX_AXES];

@@ -92,7 +92,7 @@ static int64_t addSite(ShardLocaliser *l, ShardPlace place, int32_t operand, Sha
       shardArenaFormat(spmd->arena, "split %s moved along its split dimension by %s",
                        shardSpmdProducerText(spmd, value), op);
   double bytes = (double)(elements * shardTypeElementBytes(mlirShapedTypeGetElementType(type)));
-  return shardSiteAdd(spmd, "permute", op, place.location, cause, axes, type,
+  return shardSiteAdd(spmd, SHARD_RT_PERMUTE, op, place.location, cause, axes, type,
                       bytes / (double)nRanks);
 }
 

@@ -22,6 +22,12 @@ MlirValue shardBuildInsert(ShardBuild *build, ShardPlace place, MlirValue source
 MlirValue shardBuildResize(ShardBuild *build, ShardPlace place, MlirValue source, intptr_t dim,
                            int64_t size);
 
+/// `source` with the steps of dimension `dim` in another order, a permutation: step i of the result
+/// is step order[row * extent + i] of the source. A rank's row is its coordinate over `axes`; none:
+/// there is one row.
+MlirValue shardBuildReorder(ShardBuild *build, ShardPlace place, MlirValue source, intptr_t dim,
+                            ShardAxisList axes, const int64_t *order);
+
 /// Boxes to be moved among the ranks that differ along `axes` only; positions in the group are
 /// row-major over them. Moves stand by round; those of a round have one shape, and a rank sends and
 /// receives at most one of them. Shapes and offsets have the rank of source and destination.

@@ -245,6 +245,41 @@ static MlirValue emitAllToAll(const StepBuild *s, MlirValue operand) {
   return shardBuildResize(s->build, s->place, moved, from, s->after.shape[from]);
 }
 
+// The axes that cut a piece in a state of the plan.
+static ShardAxisList axesOf(const ShardReshardPlan *plan, int32_t state, int32_t piece) {
+  const ShardReshardPiece *cut = &plan->states[state].pieces[piece];
+  ShardAxisList axes = {.count = (uint8_t)cut->nAxes};
+  memcpy(axes.axis, cut->axes, (size_t)cut->nAxes);
+  return axes;
+}
+
+// Rows of an order turned round: the packed place of each step.
+static const int64_t *inverseOrder(ShardArena *arena, int64_t rows, int64_t extent,
+                                   const int64_t *order) {
+  int64_t *inverse = SHARD_ARENA_ARRAY(arena, int64_t, rows *extent);
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t i = 0; i < extent; ++i)
+      inverse[r * extent + order[r * extent + i]] = i;
+  return inverse;
+}
+
+// The operand of an exchange packed, or its result unpacked: one op a piece that has an order.
+static MlirValue packPieces(const StepBuild *s, const ShardReshardExchange *exchange, bool unpacks,
+                            MlirValue value) {
+  for (int32_t p = 0; p < exchange->nPieces; ++p) {
+    const int64_t *order = unpacks ? exchange->toOrder[p] : exchange->fromOrder[p];
+    if (!order)
+      continue;
+    ShardAxisList axes = axesOf(s->plan, s->index + unpacks, p);
+    if (unpacks)
+      order = inverseOrder(s->build->spmd->arena, shardAxisListSize(&s->build->spmd->mesh, axes),
+                           exchange->resultShape[p], order);
+    intptr_t dim = (unpacks ? &s->after : &s->before)->dims[p];
+    value = shardBuildReorder(s->build, s->place, value, dim, axes, order);
+  }
+  return value;
+}
+
 static MlirValue emitExchange(const StepBuild *s, MlirValue operand) {
   ShardSpmd *spmd = s->build->spmd;
   ShardReshardExchange *exchange = shardReshardExchangeCreate(s->plan, s->index);
@@ -273,12 +308,15 @@ static MlirValue emitExchange(const StepBuild *s, MlirValue operand) {
                     .nRounds = exchange->nRounds,
                     .nMoves = exchange->nMoves,
                     .moves = moves};
-  shardReshardExchangeDestroy(exchange);
   MlirValue dest = shardBuildEmpty(s->place, s->after.type);
-  return shardBuildMoves(s->build, s->place, &all, operand, dest, s->site);
+  operand = packPieces(s, exchange, false, operand);
+  MlirValue moved = shardBuildMoves(s->build, s->place, &all, operand, dest, s->site);
+  moved = packPieces(s, exchange, true, moved);
+  shardReshardExchangeDestroy(exchange);
+  return moved;
 }
 
-// The identity of a combiner, a scalar.
+// The identity of a combiner, a scalar. That of a float sum is -0: -0 + 0 would be 0.
 static MlirValue createIdentity(ShardPlace place, MlirType element, ShardCombiner combiner) {
   bool isFloat = mlirTypeIsAFloat(element);
   unsigned width = isFloat ? 64 : mlirIntegerTypeGetWidth(element);
@@ -299,7 +337,7 @@ static MlirValue createIdentity(ShardPlace place, MlirType element, ShardCombine
   case SHARD_COMBINER_AND:
     return shardBuildNumber(place, element, -1);
   default:
-    return shardBuildNumber(place, element, combiner == SHARD_COMBINER_PRODUCT ? 1 : 0);
+    return shardBuildNumber(place, element, combiner == SHARD_COMBINER_PRODUCT ? 1 : -0.0);
   }
 }
 

@@ -1,5 +1,6 @@
 //===- Sites.c - The table of collectives -------------------------*- C -*-===//
 
+#include "../Core/Collectives.h"
 #include "Spmd.h"
 
 #include "mlir-c/BuiltinAttributes.h"
@@ -21,7 +22,7 @@ static MlirAttribute axisNames(ShardSpmd *spmd, ShardAxisList axes) {
   return mlirArrayAttrGetElement(entries, 0);
 }
 
-int64_t shardSiteAdd(ShardSpmd *spmd, const char *kind, const char *opName, MlirLocation location,
+int64_t shardSiteAdd(ShardSpmd *spmd, ShardRtKind kind, const char *opName, MlirLocation location,
                      const char *cause, ShardAxisList axes, MlirType type, double bytes) {
   spmd->sites = shardArenaGrow(spmd->arena, spmd->sites, spmd->nSites, &spmd->capacitySites,
                                spmd->nSites + 1, sizeof(ShardSite));
@@ -109,7 +110,7 @@ static void walkCalls(const CallWalk *walk, MlirBlock block) {
     // What a loop calls, it calls at every step.
     CallWalk inner = *walk;
     inner.times *= shardLoopTrips(op);
-    bool loop = strncmp(shardOpGetName(op).data, "scf.", 4) == 0 && inner.times > 0;
+    bool loop = shardNameHasDialect(shardOpGetName(op), "scf") && inner.times > 0;
     for (intptr_t g = 0; loop && g < mlirOperationGetNumRegions(op); ++g) {
       MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, g));
       if (!mlirBlockIsNull(body))
@@ -159,7 +160,7 @@ void shardSitesWrite(ShardSpmd *spmd, int32_t nEntries, const MlirOperation *ent
     const ShardSite *site = &spmd->sites[i];
     MlirNamedAttribute fields[14] = {
         named(spmd, "site", shardAttrI64(spmd->context, site->number)),
-        named(spmd, "kind", shardAttrString(spmd->context, site->kind)),
+        named(spmd, "kind", shardAttrString(spmd->context, shardCollectiveKindName(site->kind))),
         named(spmd, "op", shardAttrString(spmd->context, site->op)),
         named(spmd, "cause", shardAttrString(spmd->context, site->cause)),
         named(spmd, "axes", site->axes),

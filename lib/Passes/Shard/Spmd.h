@@ -9,6 +9,7 @@
 #include "../Analysis/Rules.h"
 #include "../Analysis/Sharding.h"
 #include "../Core/Pass.h"
+#include "shard/Runtime.h"
 
 /// A value on its way from one placement to another; each collective that takes it there is a site.
 typedef struct ShardMove {
@@ -22,8 +23,8 @@ typedef struct ShardMove {
 /// One collective of the program, a row of `spmd.sites`.
 typedef struct ShardSite {
   int64_t number;
-  const char *kind; // "all-reduce", ...
-  const char *op;   // "linalg.matmul at FILE:LINE:COL": the op that it is there for
+  ShardRtKind kind;
+  const char *op; // "linalg.matmul at FILE:LINE:COL": the op that it is there for
   const char *opName;
   MlirLocation location;
   const char *cause;
@@ -156,7 +157,7 @@ void shardExtentMark(ShardSpmd *spmd, int32_t value, const ShardSharding *shardi
 //===- Sites (Sites.c) ----------------------------------------------------===//
 
 /// Adds a site and returns its number. `opLocation` is the L2 op or argument it is there for.
-int64_t shardSiteAdd(ShardSpmd *spmd, const char *kind, const char *opName, MlirLocation location,
+int64_t shardSiteAdd(ShardSpmd *spmd, ShardRtKind kind, const char *opName, MlirLocation location,
                      const char *cause, ShardAxisList axes, MlirType type, double bytes);
 /// "[["tp"],[]], a partial sum over dp", or "whole".
 const char *shardSpmdShardingText(const ShardSpmd *spmd, int32_t value,

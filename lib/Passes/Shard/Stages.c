@@ -297,7 +297,7 @@ MlirLogicalResult shardBuildSend(ShardBuild *build, ShardEntry *entry, ShardTran
   double bytes = (double)(shardTypeElementCount(type) *
                           shardTypeElementBytes(mlirShapedTypeGetElementType(type)));
   transfer->site =
-      shardSiteAdd(spmd, "send", shardArenaCopyString(spmd->arena, name.data, name.length),
+      shardSiteAdd(spmd, SHARD_RT_SEND, shardArenaCopyString(spmd->arena, name.data, name.length),
                    place.location, transferCause(entry, transfer), axes, type, bytes);
   ShardSite *site = &spmd->sites[transfer->site];
   const char *layout = shardSpmdShardingText(spmd, transfer->value, transfer->sharding);

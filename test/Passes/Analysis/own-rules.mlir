@@ -12,9 +12,9 @@
 // RUN: shard-opt --auto-shard=tp2 --rules=%t/rules.txt --annotations=%t/columns.json %t/model.mlir --quiet | FileCheck %s --check-prefix=COLUMNS
 // RUN: shard-run --auto-shard=tp2 --rules=%t/rules.txt --annotations=%t/columns.json %t/model.mlir --check --quiet
 // RUN: shard-run --auto-shard=tp4 --rules=%t/rules.txt --annotations=%t/columns.json %t/model.mlir --check --quiet
-// A wrong rule is found by running: columns of a sum are not parallel.
+// A wrong rule is found by running: a sum is not a maximum.
 // RUN: not shard-run --auto-shard=tp2 --rules=%t/wrong.txt --annotations=%t/columns.json %t/model.mlir --check 2>&1 | FileCheck %s --check-prefix=WRONG
-// WRONG: mismatch:
+// WRONG: wrong.txt:1:1: error: rule: 'max column' does not hold: in two parts
 // Without a rule the op is no op of a model; without a body it has no lowering, but a layout.
 // RUN: not shard-opt --auto-shard=tp2 %t/model.mlir 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: error: op 'my.weighted_sum': dialect 'my' is not supported
@@ -25,7 +25,7 @@
 // NO-PAD: error: a reduced dimension of 'my.weighted_sum' does not divide, and its rule says nothing of padding; expected 'pad NUMBER' in the rule
 // Mistakes are shown where they are.
 // RUN: not shard-opt --auto-shard=tp2 --rules=%t/cut.txt %t/model.mlir 2>&1 | FileCheck %s --check-prefix=CUT
-// CUT: cut.txt:2:39: error: rule: expected the name of a dimension, _ or )
+// CUT: cut.txt:2:39: error: rule: expected the name of a dimension, '_' or ')'
 // RUN: not shard-opt --auto-shard=tp2 --rules=%t/word.txt %t/model.mlir 2>&1 | FileCheck %s --check-prefix=WORD
 // WORD: word.txt:1:41: error: rule: expected sum, max, min, product, and, or, whole or pad
 // RUN: not shard-opt --auto-shard=tp2 --rules=%t/rank.txt %t/model.mlir 2>&1 | FileCheck %s --check-prefix=RANK

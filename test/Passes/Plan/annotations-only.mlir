@@ -1,5 +1,9 @@
-// A layout of the user's is enough to use the tensor axis where the plan itself would split nothing:
-// both dimensions of this weight are as the hidden state's.
+// A layout of the user's is enough to use an axis where the plan itself would split nothing. A square
+// weight is no sequence (its dimensions meet in it as those of scores do), and is split by rows.
+// RUN: shard-opt %s --auto-shard=tp2 | FileCheck %s --check-prefix=SQUARE
+// SQUARE: %arg1: tensor<4x8xf32> {{.*}}spmd.sharding = {{\[}}["tp"], []]
+// SQUARE: shard.all_reduce
+// SQUARE-NOT: shard.all
 // RUN: echo '{"version": 1, "args": {"1": {"sharding": [["tp"], []]}}}' > %t.rows.json
 // RUN: shard-run %s --auto-shard=tp2 --annotations=%t.rows.json --integers --check | FileCheck %s
 // RUN: echo '{"version": 1, "args": {"1": {"sharding": [[], ["tp"]]}}}' > %t.columns.json
@@ -10,8 +14,8 @@
 // RUN: shard-run %s --auto-shard=tp3,sp2,dp5 --annotations=%t.result.json --integers --check | FileCheck %s --check-prefix=RESULT
 // RESULT: ranks: 30
 // RESULT: result 0 4x8xf32 against the unsharded program: equal
-// RUN: not shard-opt %s --auto-shard=tp2 -o %t.no 2>&1 | FileCheck %s --check-prefix=NONE
-// NONE: error: tp2 does not fit: no dimension of a weight can be split
+// RUN: not shard-opt %s --auto-shard=sp2 -o %t.no 2>&1 | FileCheck %s --check-prefix=NONE
+// NONE: error: sp2 does not fit: the model has no sequence; "dims" of --annotations names it;
 func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32> {
   %zero = arith.constant 0.0 : f32
   %empty = tensor.empty() : tensor<4x8xf32>

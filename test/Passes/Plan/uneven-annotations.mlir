@@ -21,9 +21,10 @@
 // RUN: cmp %t.1.mlir %t.2.mlir
 // A view of a value whose split dimension is the major part: the same as the dimension split, and nothing of the
 // annotation is left beside it.
-// RUN: echo '{"version": 1, "values": {"*mlir:32:*": {"sharding": [[], ["tp"], []], "view": [5, 3, 8]}}}' > %t.major.json
+// RUN: echo '{"version": 1, "values": {"*mlir:33:*": {"sharding": [[], ["tp"], []], "view": [5, 3, 8]}}}' > %t.major.json
 // RUN: shard-run %s --auto-shard=tp3 --annotations=%t.major.json --check | FileCheck %s
-// RUN: shard-opt %s --auto-shard=tp3 --annotations=%t.major.json --stop-after=shard-propagate -o - | grep 'linalg.matmul' | grep -v 'spmd.view'
+// RUN: shard-opt %s --auto-shard=tp3 --annotations=%t.major.json --stop-after=shard-propagate -o - | FileCheck %s --check-prefix=MAJOR
+// MAJOR: linalg.matmul {spmd.fixed, spmd.sharding = {{\[\[\[\], \["tp"\]\]\]}}} ins(
 // CHECK: result 0 5x24xf32 against the unsharded program: {{equal|error .*e-0[78] }}
 func.func @main(%x: tensor<5x16xf32>, %w: tensor<16x24xf32>) -> tensor<5x24xf32> {
   %zero = arith.constant 0.0 : f32

@@ -3,12 +3,11 @@
 // `spmd.sites` gives only the words for a site (cause, source op).
 //===----------------------------------------------------------------------===//
 #include "Count.h"
+#include "Rules.h"
 
 #include "../Core/Collectives.h"
-
-#include "../Analysis/Rules.h"
-#include "../Analysis/Work.h"
 #include "../Core/Diagnostics.h"
+#include "Work.h"
 
 #include "mlir-c/BuiltinAttributes.h"
 #include "mlir-c/BuiltinTypes.h"
@@ -185,9 +184,9 @@ static int64_t stepsOf(MlirOperation op) {
 static MlirLogicalResult visitOp(void *user, MlirOperation op) {
   FunctionWalk *walk = user;
   MlirStringRef name = shardOpGetName(op);
-  if (name.length > 7 && memcmp(name.data, "linalg.", 7) == 0) {
+  if (shardNameHasDialect(name, "linalg")) {
     walk->flops += walk->times * stepsOf(op) * shardContractionFlops(op);
-  } else if (name.length > 6 && memcmp(name.data, "shard.", 6) == 0) {
+  } else if (shardNameHasDialect(name, "shard")) {
     int64_t number;
     int64_t times = walk->times * stepsOf(op);
     if (times > 0 && shardAttrGetI64(shardOpGetAttribute(op, "spmd.site"), &number))

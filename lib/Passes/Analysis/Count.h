@@ -1,8 +1,9 @@
 //===- Count.h - Numbers of a sharded program ---------------------*- C -*-===//
-#ifndef SHARD_REPORT_COUNT_H
-#define SHARD_REPORT_COUNT_H
+#ifndef SHARD_ANALYSIS_COUNT_H
+#define SHARD_ANALYSIS_COUNT_H
 
-#include "../Analysis/Mesh.h"
+#include "Mesh.h"
+
 #include "../Core/IR.h"
 
 /// One call of a collective.
@@ -58,4 +59,4 @@ typedef struct ShardCount {
 /// Counts on L3. Null after one diagnostic: `module` is no sharded program.
 const ShardCount *shardCountCreate(MlirOperation module, ShardArena *arena);
 
-#endif // SHARD_REPORT_COUNT_H
+#endif // SHARD_ANALYSIS_COUNT_H
