@@ -74,7 +74,7 @@ static const struct {
     [ID_ANNOTATIONS] = {"annotations", OPTION_TEXT, NULL, "FILE",
                         "Roles, dimensions and shardings that are fixed (JSON)", false},
     [ID_RESULTS] = {"results", OPTION_TEXT, NULL, "whole|split",
-                    "Results on every device, or left split (default: whole)", false},
+                    "Results but states on every device, or left split (default: whole)", false},
     [ID_DIM] = {"dim", OPTION_TEXT_LIST, NULL, "ARG:D=N",
                 "Extent N for dynamic dimension D of argument ARG ('*': of all), or ..MAX: any up "
                 "to MAX; repeatable",

@@ -259,6 +259,7 @@ static void countArguments(Counter *counter) {
             .local = local,
             .view = shardFuncGetArgumentAttribute(func, a, "spmd.view"),
             .sharding = shardFuncGetArgumentAttribute(func, a, "spmd.sharding"),
+            .alias = shardFuncGetArgumentAttribute(func, a, "spmd.alias"),
             .window = window,
             .inStage = SHARD_ARENA_ARRAY(counter->arena, bool, count->nStages)};
         argument.globalBytes = shardTypeBytes(argument.global);

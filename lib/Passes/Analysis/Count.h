@@ -32,6 +32,7 @@ typedef struct ShardCountArgument {
   const char *name, *role;
   MlirType global, local;
   MlirAttribute view, sharding; // null: none, replicated
+  MlirAttribute alias;          // number of the result that shares its buffer; null: none
   MlirAttribute window;         // [dimension, offset, size of the whole dimension]; null: no part
   int64_t globalBytes, bytesPerDevice;
   bool *inStage; // [nStages]

@@ -96,6 +96,7 @@ static MlirLogicalResult checkEntry(const ShardImport *import, const ShardArgsJs
 
 typedef struct ArgumentFacts {
   const char *name, *role; // role NULL: not said
+  ShardStateTie tie;
 } ArgumentFacts;
 
 static const char *stringArgument(const ShardImport *import, intptr_t index, const char *name) {
@@ -104,6 +105,22 @@ static const char *stringArgument(const ShardImport *import, intptr_t index, con
     return NULL;
   MlirStringRef text = mlirStringAttrGetValue(attribute);
   return shardArenaCopyString(import->arena, text.data, text.length);
+}
+
+/// What the model says of buffers that an argument and a result share.
+static MlirLogicalResult readAlias(const ShardImport *import, intptr_t argument,
+                                   ArgumentFacts *facts) {
+  MlirAttribute alias = shardFuncGetArgumentAttribute(import->entry, argument, "spmd.alias");
+  int64_t result;
+  facts->tie = (ShardStateTie){-1, false};
+  if (mlirAttributeIsNull(alias))
+    return mlirLogicalResultSuccess();
+  if (!shardAttrGetI64(alias, &result))
+    return shardEmitError(import->entry,
+                          "'spmd.alias' of argument %td is not the number of a result", argument);
+  facts->tie.result = (int32_t)result;
+  return shardStateCheckAlias(import->entry, argument, result,
+                              mlirOperationGetLocation(import->entry));
 }
 
 static MlirLogicalResult readAttributes(const ShardImport *import, intptr_t n,
@@ -121,6 +138,9 @@ static MlirLogicalResult readAttributes(const ShardImport *import, intptr_t n,
                             "or state",
                             i, role);
   }
+  for (intptr_t i = 0; i < n; ++i)
+    if (mlirLogicalResultIsFailure(readAlias(import, i, &facts[i])))
+      return mlirLogicalResultFailure();
   return mlirLogicalResultSuccess();
 }
 
@@ -175,6 +195,32 @@ static MlirLogicalResult readArgsJson(const ShardImport *import, const char *pat
   return result;
 }
 
+/// Roles that nobody gave, and ties that nobody gave of what is a state or may be one.
+static void inferFacts(const ShardImport *import, intptr_t n, ArgumentFacts *facts) {
+  const char **roles = SHARD_ARENA_ARRAY(import->arena, const char *, n + 1);
+  ShardStateTie *ties = SHARD_ARENA_ARRAY(import->arena, ShardStateTie, n + 1);
+  bool *isInput = SHARD_ARENA_ARRAY(import->arena, bool, n + 1);
+  bool missing = false;
+  for (intptr_t i = 0; i < n; ++i) {
+    roles[i] = facts[i].role;
+    ties[i] = facts[i].tie;
+    missing |= !roles[i];
+  }
+  shardStatesFind(import->module, import->entry, n, roles, ties, import->arena);
+  if (missing)
+    shardImportInferRoles(import, n, ties, isInput);
+  bool weights = false; // besides the states
+  for (intptr_t i = 0; i < n; ++i)
+    weights |= ties[i].result < 0 && (roles[i] ? strcmp(roles[i], "weight") == 0 : !isInput[i]);
+  for (intptr_t i = 0; i < n; ++i) {
+    facts[i].tie = ties[i];
+    if (!roles[i])
+      facts[i].role = ties[i].result >= 0 && (weights || isInput[i]) ? "state"
+                      : isInput[i]                                   ? "input"
+                                                                     : "weight";
+  }
+}
+
 static MlirLogicalResult checkConstant(const ShardImport *import, MlirAttribute value,
                                        const char *name, bool *outAbsent) {
   ShardConstantStatus status = shardConstantCheck(value);
@@ -198,18 +244,22 @@ static MlirAttribute argumentAttributes(const ShardImport *import, MlirAttribute
                                         intptr_t index, const ArgumentFacts *facts,
                                         MlirAttribute value, bool elided) {
   intptr_t nOld = mlirAttributeIsNull(old) ? 0 : mlirDictionaryAttrGetNumElements(old), n = 0;
-  MlirNamedAttribute *list = SHARD_ARENA_ARRAY(import->arena, MlirNamedAttribute, nOld + 5);
+  MlirNamedAttribute *list = SHARD_ARENA_ARRAY(import->arena, MlirNamedAttribute, nOld + 6);
   for (intptr_t i = 0; i < nOld; ++i) {
     MlirNamedAttribute element = mlirDictionaryAttrGetElement(old, i);
     MlirStringRef name = mlirIdentifierStr(element.name);
     if (shardNameHasDialect(name, "spmd") && !shardStringIs(name, "spmd.arg") &&
-        !shardStringIs(name, "spmd.name") && !shardStringIs(name, "spmd.role"))
+        !shardStringIs(name, "spmd.name") && !shardStringIs(name, "spmd.role") &&
+        !shardStringIs(name, "spmd.alias") && !shardStringIs(name, "spmd.grows"))
       list[n++] = element;
   }
   list[n++] = named(import, "spmd.arg", shardAttrI64(import->context, index));
   if (facts->name[0])
     list[n++] = named(import, "spmd.name", shardAttrString(import->context, facts->name));
   list[n++] = named(import, "spmd.role", shardAttrString(import->context, facts->role));
+  if (facts->tie.result >= 0)
+    list[n++] = named(import, facts->tie.grows ? "spmd.grows" : "spmd.alias",
+                      shardAttrI64(import->context, facts->tie.result));
   if (elided)
     list[n++] = named(import, "spmd.elided", shardAttrUnit(import->context));
   else if (!mlirAttributeIsNull(value))
@@ -244,16 +294,7 @@ MlirLogicalResult shardImportArguments(const ShardImport *import, const char *ar
   if (mlirLogicalResultIsFailure(readAttributes(import, nModel, facts)) ||
       (argsPath[0] && mlirLogicalResultIsFailure(readArgsJson(import, argsPath, nModel, facts))))
     return mlirLogicalResultFailure();
-  bool missing = false;
-  for (intptr_t i = 0; i < nModel; ++i)
-    missing |= !facts[i].role;
-  if (missing) {
-    bool *isInput = SHARD_ARENA_ARRAY(import->arena, bool, nModel + 1);
-    shardImportInferRoles(import, nModel, isInput);
-    for (intptr_t i = 0; i < nModel; ++i)
-      if (!facts[i].role)
-        facts[i].role = isInput[i] ? "input" : "weight";
-  }
+  inferFacts(import, nModel, facts);
 
   intptr_t nConstants;
   MlirAttribute *values = shardHoistConstants(import, NULL, NULL, &nConstants);
@@ -273,12 +314,12 @@ MlirLogicalResult shardImportArguments(const ShardImport *import, const char *ar
     bool absent;
     if (mlirLogicalResultIsFailure(checkConstant(import, values[i], names[i], &absent)))
       return mlirLogicalResultFailure();
-    ArgumentFacts constant = {names[i], "weight"};
+    ArgumentFacts constant = {names[i], "weight", {-1, false}};
     entries[nModel + i] =
         argumentAttributes(import, none, nModel + i, &constant, values[i], absent);
   }
   for (intptr_t k = 0; k < nExtents; ++k) {
-    ArgumentFacts extent = {"", "extent"};
+    ArgumentFacts extent = {"", "extent", {-1, false}};
     entries[nModel + nConstants + k] =
         argumentAttributes(import, none, nModel + nConstants + k, &extent, none, false);
   }

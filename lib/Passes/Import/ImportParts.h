@@ -4,6 +4,7 @@
 #ifndef SHARD_IMPORT_IMPORTPARTS_H
 #define SHARD_IMPORT_IMPORTPARTS_H
 
+#include "../Analysis/FindStates.h"
 #include "../Core/Pass.h"
 
 #include "mlir-c/AffineMap.h"
@@ -130,7 +131,9 @@ const char *const *shardImportArgumentNames(const ShardImport *import, const cha
 /// `argsPath` may be "".
 MlirLogicalResult shardImportArguments(const ShardImport *import, const char *argsPath);
 /// InferRoles.c: isInput[i] for each argument of the entry (FORMATS, Roles: defaults).
-void shardImportInferRoles(const ShardImport *import, intptr_t nArguments, bool *isInput);
+/// States (`ties`) do not argue for what the batch is.
+void shardImportInferRoles(const ShardImport *import, intptr_t nArguments,
+                           const ShardStateTie *ties, bool *isInput);
 
 /// HoistConstants.c: data constants of all functions become arguments of the entry, appended in IR
 /// order, one for each distinct one; through calls where a private function has them. `wanted`

@@ -230,18 +230,27 @@ static void visitBlock(Dims *dims, MlirBlock block) {
     visitOp(dims, op);
 }
 
-static void findBatched(Dims *dims, intptr_t nArguments, bool *isInput) {
+static void findBatched(Dims *dims, intptr_t nArguments, const ShardStateTie *ties, bool *isInput) {
   for (intptr_t i = 0; i < dims->import->nFunctions; ++i)
     visitBlock(dims, shardFuncGetBody(dims->import->functions[i]));
   MlirBlock body = shardFuncGetBody(dims->import->entry);
   MlirOperation end = mlirBlockGetTerminator(body);
   intptr_t nResults = mlirOperationGetNumOperands(end);
+  // The results that argue for the batch: states, where there is anything else, do not.
+  bool *counts = SHARD_ARENA_ARRAY(dims->arena, bool, nResults + 1);
+  bool others = false;
+  for (intptr_t r = 0; r < nResults; ++r) {
+    counts[r] = mlirShapedTypeGetRank(mlirValueGetType(mlirOperationGetOperand(end, r))) > 0;
+    for (intptr_t a = 0; a < nArguments; ++a)
+      counts[r] &= ties[a].result != r;
+    others |= counts[r];
+  }
   for (intptr_t i = 0; i < nArguments; ++i) {
     MlirValue argument = mlirBlockGetArgument(body, i);
     bool inAll = false;
     for (intptr_t r = 0; r < nResults; ++r) {
       MlirValue result = mlirOperationGetOperand(end, r);
-      if (mlirShapedTypeGetRank(mlirValueGetType(result)) == 0)
+      if (others ? !counts[r] : mlirShapedTypeGetRank(mlirValueGetType(result)) == 0)
         continue; // a loss has no dimension 0
       int32_t root = findRoot(dims, nodeOf(dims, result, 0));
       inAll = false;
@@ -332,12 +341,13 @@ static bool isUsedAsIndex(const ShardImport *import, MlirValue argument) {
   return found;
 }
 
-void shardImportInferRoles(const ShardImport *import, intptr_t nArguments, bool *isInput) {
+void shardImportInferRoles(const ShardImport *import, intptr_t nArguments,
+                           const ShardStateTie *ties, bool *isInput) {
   MlirBlock body = shardFuncGetBody(import->entry);
   for (intptr_t i = 0; i < nArguments; ++i)
     isInput[i] = isUsedAsIndex(import, mlirBlockGetArgument(body, i));
   ShardArena *arena = shardArenaCreate();
   Dims dims = {arena, import, shardPointerMapCreate(arena, 4096), NULL, 0, 0};
-  findBatched(&dims, nArguments, isInput);
+  findBatched(&dims, nArguments, ties, isInput);
   shardArenaDestroy(arena);
 }

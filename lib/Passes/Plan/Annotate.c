@@ -4,6 +4,7 @@
 // matches nothing, two that conflict, anything that is not FORMATS' annotations.
 //===----------------------------------------------------------------------===//
 
+#include "../Analysis/FindStates.h"
 #include "../Core/Pass.h"
 
 #include "Annotations.h"
@@ -33,6 +34,7 @@ typedef struct Annotator {
   const char *section; // that is read, "args"; null: none
   MlirOperation entry;
   json_t *args, *values; // sections; null until one is read
+  bool *aliased;         // [arguments of the entry] the file says of which result
 } Annotator;
 
 /// Place of a key in the file: its first occurrence in the section that is read.
@@ -296,7 +298,8 @@ static MlirLogicalResult setOnce(Annotator *a, intptr_t argument, const char *na
                                  MlirAttribute value, const char *key) {
   const char *field = name + strlen("spmd.");
   MlirAttribute old = shardFuncGetArgumentAttribute(a->entry, argument, name);
-  bool fixed = strcmp(field, "role") != 0; // import fills roles in; the user wins
+  // Import fills these in; the user wins.
+  bool fixed = strcmp(field, "role") != 0 && strcmp(field, "alias") != 0;
   if (old.ptr && !mlirAttributeEqual(old, value)) {
     const char *other = earlierKey(a, argument, field, key);
     if (other || fixed)
@@ -307,6 +310,29 @@ static MlirLogicalResult setOnce(Annotator *a, intptr_t argument, const char *na
   }
   shardFuncSetArgumentAttribute(a->entry, argument, name, value);
   return mlirLogicalResultSuccess();
+}
+
+/// The result whose buffer the argument shares, in place of what import found.
+static MlirLogicalResult annotateAlias(Annotator *a, intptr_t argument, const char *key,
+                                       json_t *value, bool hasRole) {
+  if (!json_is_integer(value))
+    return shardEmitErrorAt(locationOf(a, key), "'alias' of '%s' is not the number of a result",
+                            key);
+  int64_t result = json_integer_value(value);
+  intptr_t n = mlirBlockGetNumArguments(shardFuncGetBody(a->entry));
+  for (intptr_t i = 0; i < n; ++i)
+    if (i != argument && !a->aliased[i] && shardStateTieOf(a->entry, i).result == result)
+      shardStateUntie(a->entry, i);
+  if (!a->aliased[argument])
+    shardStateUntie(a->entry, argument);
+  a->aliased[argument] = true;
+  if (!hasRole && shardFuncArgumentIs(a->entry, argument, "input"))
+    shardFuncSetArgumentAttribute(a->entry, argument, "spmd.role",
+                                  shardAttrString(a->run->context, "state"));
+  if (mlirLogicalResultIsFailure(
+          shardStateCheckAlias(a->entry, argument, result, locationOf(a, key))))
+    return mlirLogicalResultFailure();
+  return setOnce(a, argument, "spmd.alias", shardAttrI64(a->run->context, result), key);
 }
 
 static MlirLogicalResult annotateArgument(Annotator *a, intptr_t argument, const char *key,
@@ -328,6 +354,12 @@ static MlirLogicalResult annotateArgument(Annotator *a, intptr_t argument, const
                                 "'role' of '%s' is not weight, input, target or state", key);
       if (mlirLogicalResultIsFailure(setOnce(
               a, argument, "spmd.role", shardAttrString(context, json_string_value(value)), key)))
+        return mlirLogicalResultFailure();
+      if (strcmp(json_string_value(value), "state") != 0 && !json_object_get(entry, "alias"))
+        shardStateUntie(a->entry, argument);
+    } else if (strcmp(field, "alias") == 0) {
+      if (mlirLogicalResultIsFailure(
+              annotateAlias(a, argument, key, value, json_object_get(entry, "role") != NULL)))
         return mlirLogicalResultFailure();
     } else if (strcmp(field, "dims") == 0) {
       size_t n = json_array_size(value);
@@ -369,7 +401,8 @@ static MlirLogicalResult annotateArgument(Annotator *a, intptr_t argument, const
     } else {
       return shardEmitErrorAt(
           locationOf(a, field),
-          "unknown field '%s' of '%s'; expected role, dims, view, sharding or pieces", field, key);
+          "unknown field '%s' of '%s'; expected role, alias, dims, view, sharding or pieces", field,
+          key);
     }
   }
   MlirAttribute sharding = shardFuncGetArgumentAttribute(a->entry, argument, "spmd.sharding");
@@ -381,6 +414,7 @@ static MlirLogicalResult annotateArgument(Annotator *a, intptr_t argument, const
 
 static MlirLogicalResult annotateArguments(Annotator *a, json_t *args) {
   intptr_t n = mlirBlockGetNumArguments(shardFuncGetBody(a->entry));
+  a->aliased = SHARD_ARENA_ARRAY(a->run->arena, bool, n + 1);
   while (n > 0 && shardFuncArgumentIs(a->entry, n - 1, "extent"))
     --n; // numbers of a run, which every rank has
   const char *key;
@@ -560,6 +594,8 @@ static MlirLogicalResult runAnnotate(ShardPassRun *run) {
     else
       result = annotateValues(&a, value);
   }
+  if (mlirLogicalResultIsSuccess(result))
+    shardStatesFindMore(run->op, a.entry, run->arena);
   json_decref(root);
   return result;
 }

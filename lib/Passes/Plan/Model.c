@@ -225,6 +225,21 @@ static int32_t returnedValue(const ShardModel *model, int32_t result) {
   return -1;
 }
 
+/// Results that argue for the batch: the updated forms of states do not, where there are others.
+static bool *findPlainResults(const ShardModel *model) {
+  bool *plain = SHARD_ARENA_ARRAY(model->arena, bool, model->nResults + 1);
+  bool any = false;
+  for (int32_t r = 0; r < model->nResults; ++r) {
+    plain[r] = true;
+    for (int32_t a = 0; a < model->nArguments; ++a)
+      plain[r] &= model->ties[a].result != r;
+    any |= plain[r];
+  }
+  for (int32_t r = 0; r < model->nResults && !any; ++r)
+    plain[r] = true;
+  return plain;
+}
+
 static bool inAnInput(const ShardModel *model, int32_t klass) {
   const ShardFunctionInfo *info = &model->rules->functions[model->entry];
   for (int32_t a = 0; a < info->nArguments; ++a)
@@ -259,9 +274,11 @@ static void markUserDims(ShardModel *model) {
 static void findBatch(ShardModel *model) {
   if (model->batchClass >= 0)
     return;
+  const bool *plain = findPlainResults(model);
+  bool first = true;
   for (int32_t r = 0; r < model->nResults; ++r) {
     int32_t v = returnedValue(model, r);
-    if (v < 0)
+    if (v < 0 || !plain[r])
       continue;
     const ShardValueInfo *value = &model->rules->values[v];
     if (value->nAtoms == 0 || value->atoms[0].dim != 0)
@@ -269,10 +286,11 @@ static void findBatch(ShardModel *model) {
     int32_t klass = value->atoms[0].klass;
     if (!inAnInput(model, klass))
       return;
-    if (r == 0)
+    if (first)
       model->batchClass = klass;
     else if (model->batchClass != klass)
       model->batchClass = -1;
+    first = false;
     if (model->batchClass < 0)
       return;
   }
@@ -308,7 +326,7 @@ static void findInnerSequence(ShardModel *model) {
 
 /// Heads of a cache stand in it as its positions do, but products with weights make them. Where
 /// other classes are left, such ones are no sequence.
-static void dropFeatures(ShardModel *model) {
+static void dropFeatures(ShardModel *model, const uint8_t *ofStates) {
   const ShardRules *rules = model->rules;
   uint8_t *made = SHARD_ARENA_ARRAY(model->arena, uint8_t, rules->nClasses ? rules->nClasses : 1);
   for (int32_t f = 0; f < rules->nFunctions; ++f)
@@ -323,8 +341,16 @@ static void dropFeatures(ShardModel *model) {
   bool others = false;
   for (int32_t c = 0; c < rules->nClasses; ++c)
     others |= model->sequence[c] && !made[c];
-  for (int32_t c = 0; c < rules->nClasses && others; ++c)
-    model->sequence[c] &= !made[c];
+  for (int32_t c = 0; c < rules->nClasses; ++c)
+    model->sequence[c] &= !made[c] || !(others || ofStates[c]);
+}
+
+/// Marks the classes that stand between the first and the last dimension of a value.
+static void markInner(const ShardValueInfo *value, uint8_t *marked) {
+  int64_t rank = mlirShapedTypeGetRank(value->type);
+  for (int32_t a = 0; a < value->nAtoms; ++a)
+    if (value->atoms[a].dim < rank - 1)
+      marked[value->atoms[a].klass] = 1;
 }
 
 static void findSequence(ShardModel *model) {
@@ -336,20 +362,26 @@ static void findSequence(ShardModel *model) {
   // meets itself in one value (attention scores).
   uint8_t *candidate =
       SHARD_ARENA_ARRAY(model->arena, uint8_t, rules->nClasses ? rules->nClasses : 1);
+  uint8_t *ofStates = SHARD_ARENA_ARRAY(model->arena, uint8_t, rules->nClasses + 1);
+  const bool *plain = findPlainResults(model);
   for (int32_t r = 0; r < model->nResults; ++r) {
     int32_t v = returnedValue(model, r);
     if (v < 0)
       continue;
-    const ShardValueInfo *value = &rules->values[v];
-    int64_t rank = mlirShapedTypeGetRank(value->type);
-    for (int32_t a = 0; a < value->nAtoms; ++a)
-      if (value->atoms[a].dim < rank - 1)
-        candidate[value->atoms[a].klass] = 1;
+    markInner(&rules->values[v], plain[r] ? candidate : ofStates);
+  }
+  const ShardFunctionInfo *info = &rules->functions[model->entry];
+  for (int32_t a = 0; a < info->nArguments; ++a) // whose rows may move up
+    if (model->ties[a].result >= 0 && info->arguments[a] >= 0)
+      markInner(&rules->values[info->arguments[a]], ofStates);
+  for (int32_t c = 0; c < rules->nClasses; ++c) {
+    ofStates[c] &= !candidate[c];
+    candidate[c] |= ofStates[c];
   }
   markScores(model, candidate);
   for (int32_t c = 0; c < rules->nClasses; ++c)
     model->sequence[c] = candidate[c] && c != model->batchClass && inAnInput(model, c);
-  dropFeatures(model);
+  dropFeatures(model, ofStates);
 }
 
 static void countWeightBytes(ShardModel *model) {
@@ -375,7 +407,8 @@ static bool areFoldedAlike(const ShardModel *model, const ShardFold *fold, const
     int32_t other = stays[fold->argumentOf[a]];
     if (other == a)
       continue;
-    if (strcmp(model->roles[a], model->roles[other]) != 0 ||
+    if ((model->ties[a].result < 0) != (model->ties[other].result < 0) ||
+        strcmp(model->roles[a], model->roles[other]) != 0 ||
         !mlirAttributeEqual(shardFuncGetArgumentAttribute(info->func, a, "spmd.sharding"),
                             shardFuncGetArgumentAttribute(info->func, other, "spmd.sharding")))
       return false;
@@ -401,8 +434,10 @@ static void foldModel(ShardModel *model) {
   folded->nArguments = n;
   folded->roles = SHARD_ARENA_ARRAY(arena, const char *, n + 1);
   folded->names = SHARD_ARENA_ARRAY(arena, const char *, n + 1);
+  folded->ties = SHARD_ARENA_ARRAY(arena, ShardStateTie, n + 1);
   for (int32_t a = 0; a < n; ++a)
-    folded->roles[a] = model->roles[stays[a]], folded->names[a] = model->names[stays[a]];
+    folded->roles[a] = model->roles[stays[a]], folded->names[a] = model->names[stays[a]],
+    folded->ties[a] = model->ties[stays[a]];
   folded->weight = SHARD_ARENA_ARRAY(arena, uint8_t, fold->rules->nValues + 1);
   memcpy(folded->weight, model->weight, (size_t)fold->firstValue);
   for (int32_t v = 0; v < fold->nValues; ++v)
@@ -443,7 +478,9 @@ ShardModel *shardModelCreate(MlirOperation module, ShardArena *arena) {
   model->nArguments = info->nArguments, model->nResults = info->nResults;
   model->roles = SHARD_ARENA_ARRAY(arena, const char *, info->nArguments ? info->nArguments : 1);
   model->names = SHARD_ARENA_ARRAY(arena, const char *, info->nArguments ? info->nArguments : 1);
+  model->ties = SHARD_ARENA_ARRAY(arena, ShardStateTie, info->nArguments + 1);
   for (int32_t a = 0; a < info->nArguments; ++a) {
+    model->ties[a] = shardStateTieOf(entry, a);
     model->roles[a] =
         stringAttribute(shardFuncGetArgumentAttribute(entry, a, "spmd.role"), arena, "input");
     model->names[a] =

@@ -4,6 +4,8 @@
 #ifndef SHARD_PLAN_MODEL_H
 #define SHARD_PLAN_MODEL_H
 
+#include "../Analysis/FindStates.h"
+
 #include "Fold.h"
 
 enum { SHARD_MAX_HIDDEN = 8 };
@@ -15,6 +17,7 @@ typedef struct ShardModel {
   int32_t nArguments, nResults; // of the entry
   const char **roles;           // [nArguments] weight, input, target, state
   const char **names;           // [nArguments] "" if none
+  ShardStateTie *ties;          // [nArguments] results that arguments are tied to
   uint8_t *weight;              // [values] derived from weights and constants only
   int32_t batchClass;           // -1 if none
   uint8_t *sequence;            // [classes]

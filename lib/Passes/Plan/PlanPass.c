@@ -24,8 +24,9 @@ typedef struct PlanOptions {
 } PlanOptions;
 static const ShardOption optionTable[] = {
     SHARD_OPTION(PlanOptions, degrees, "degrees", "tp1", "", "Degrees of parallelism, as tp2,pp2"),
-    SHARD_OPTION(PlanOptions, results, "results", "whole", "whole|split",
-                 "Results whole on every rank of their stage, or as the last op leaves them"),
+    SHARD_OPTION(
+        PlanOptions, results, "results", "whole", "whole|split",
+        "Results but states whole on every rank of their stage, or as the last op leaves them"),
 };
 
 //===----------------------------------------------------------------------===//
@@ -217,6 +218,35 @@ static bool splitSequence(const ShardModel *model, const ShardMesh *mesh,
   return shardShardingSplitDimension(mesh, begin, end, value->atoms, 1, &sp, sharding);
 }
 
+/// An annotation of a state or of its updated form is one of both; two that differ leave them
+/// apart.
+static void tieAnnotations(MlirOperation entry) {
+  static const char *const names[] = {"spmd.sharding", "spmd.view"};
+  for (intptr_t a = 0, n = mlirBlockGetNumArguments(shardFuncGetBody(entry)); a < n; ++a) {
+    ShardStateTie tie = shardStateTieOf(entry, a);
+    if (tie.result < 0)
+      continue;
+    MlirAttribute result = shardFuncGetResultAttribute(entry, tie.result, names[0]);
+    if (!result.ptr)
+      continue;
+    bool fresh = !shardFuncGetArgumentAttribute(entry, a, names[0]).ptr;
+    bool differ = false;
+    for (int i = 0; i < 2; ++i) {
+      MlirAttribute there = shardFuncGetResultAttribute(entry, tie.result, names[i]);
+      if (fresh && !tie.grows)
+        shardFuncSetArgumentAttribute(entry, a, names[i], there);
+      differ |= !mlirAttributeEqual(shardFuncGetArgumentAttribute(entry, a, names[i]), there);
+    }
+    if (differ) {
+      shardEmitRemark(entry,
+                      "argument %" PRIdPTR " and result %d, its updated form, are annotated apart: "
+                      "they are not kept in one buffer",
+                      a, tie.result);
+      shardStateUntie(entry, a);
+    }
+  }
+}
+
 static MlirLogicalResult writeArguments(ShardPassRun *run, const ShardModel *model,
                                         const ShardMesh *mesh, const ShardTensorPlan *tensor,
                                         int32_t firstTensor) {
@@ -259,10 +289,10 @@ static MlirLogicalResult writeArguments(ShardPassRun *run, const ShardModel *mod
       if (!weight && sp >= 0 && !hasSequence && model->sequence[c])
         hasSequence = splitSequence(model, mesh, value, i, (uint8_t)sp, sharding);
     }
-    if (weight)
+    if (weight || model->ties[a].result >= 0)
       for (int32_t axis = 0; axis < tensor->nSubAxes; ++axis) {
         int32_t atom = atoms[axis][a];
-        if (atom >= 0)
+        if (atom >= 0 && sharding->atoms[atom].span == 0)
           appendAxis(&sharding->atoms[atom], firstTensor + axis);
       }
     MlirAttribute text, view, partial;
@@ -525,6 +555,8 @@ static MlirLogicalResult runPlan(ShardPassRun *run) {
                          &message))
     return shardEmitError(run->op, "%s", message);
   MlirOperation entry = shardModuleFindEntry(run->op);
+  if (entry.ptr)
+    tieAnnotations(entry);
   if (entry.ptr && degrees.tp > 1 &&
       mlirLogicalResultIsFailure(shardSplitFusedWeights(run->op, entry, run->arena)))
     return mlirLogicalResultFailure();

@@ -26,6 +26,8 @@ typedef struct Propagation {
   ShardSharding ***handed;   // [functions][results] what a function hands back
   ShardSharding **arguments; // [entry arguments] given
   ShardSharding **results;   // [entry results] the user's, or null
+  ShardSharding **tied;      // [entry results] that of the state that one is the updated form of
+  int32_t *grown;            // [entry results] the dimension in which it is longer, or -1
   ShardSharding **pinned;    // [values] the user's, or null
   bool chosen;               // what stands there as the user's is a plan that was written out
   ShardShardingCache *cache; // of attributes
@@ -84,6 +86,63 @@ static MlirLogicalResult readArguments(Propagation *p) {
       return mlirLogicalResultFailure();
   }
   return mlirLogicalResultSuccess();
+}
+
+/// A state's placement on its updated form; null, with the tie taken back, where the two are cut in
+/// other pieces.
+static ShardSharding *tieResult(Propagation *p, int32_t argument, const ShardValueInfo *result,
+                                int32_t *outGrown) {
+  const ShardFunctionInfo *entry = &p->model->rules->functions[p->model->entry];
+  const ShardValueInfo *value = &p->model->rules->values[entry->arguments[argument]];
+  bool fits = value->nAtoms == result->nAtoms;
+  for (int32_t i = 0; fits && i < value->nAtoms; ++i) {
+    int32_t dim = value->atoms[i].dim;
+    bool grown =
+        mlirShapedTypeGetDimSize(value->type, dim) != mlirShapedTypeGetDimSize(result->type, dim);
+    if (grown)
+      *outGrown = dim;
+    fits = result->atoms[i].dim == dim && (grown || result->atoms[i].size == value->atoms[i].size);
+  }
+  if (fits)
+    return shardShardingCopy(p->arena, p->arguments[argument]);
+  shardStateUntie(entry->func, argument);
+  return NULL;
+}
+
+/// Where the updated forms of states lie: where the states do.
+static void readTies(Propagation *p) {
+  const ShardRules *rules = p->model->rules;
+  const ShardFunctionInfo *entry = &rules->functions[p->model->entry];
+  p->tied = SHARD_ARENA_ARRAY(p->arena, ShardSharding *, entry->nResults + 1);
+  p->grown = SHARD_ARENA_ARRAY(p->arena, int32_t, entry->nResults + 1);
+  const ShardOpRule *ret = &entry->ops[entry->nOps - 1];
+  for (int32_t r = 0; r < ret->nOperands; ++r) {
+    int32_t number = ret->operands[r].operandIndex;
+    p->grown[number] = -1;
+    for (int32_t a = 0; a < entry->nArguments && !p->results[number]; ++a)
+      if (p->model->ties[a].result == number && p->arguments[a])
+        p->tied[number] =
+            tieResult(p, a, &rules->values[ret->operands[r].value], &p->grown[number]);
+  }
+}
+
+/// What a result is wanted as along an axis.
+static ShardState wantedAlong(const Propagation *p, int32_t result, int32_t axis,
+                              bool wholeResults) {
+  const ShardSharding *tied = p->tied[result];
+  if (p->results[result])
+    return stateAlong(p->results[result], axis);
+  if (!tied)
+    return wholeResults ? SHARD_STATE_WHOLE : SHARD_STATE_AS_PRODUCED;
+  ShardState state = stateAlong(tied, axis);
+  const ShardFunctionInfo *entry = &p->model->rules->functions[p->model->entry];
+  const ShardOpRule *ret = &entry->ops[entry->nOps - 1];
+  for (int32_t r = 0; state >= 0 && r < ret->nOperands; ++r)
+    if (ret->operands[r].operandIndex == result &&
+        p->model->rules->values[ret->operands[r].value].atoms[shardStateHead(state)].dim ==
+            p->grown[result])
+      return SHARD_STATE_AS_PRODUCED; // rows were added in its midst
+  return state;
 }
 
 /// The user's annotations of results and of ops (those that a file of annotations or shard.shard
@@ -265,9 +324,7 @@ static ShardAxisSolution *solveAxis(Propagation *p, int32_t axis, bool wholeResu
   ShardState *wanted =
       SHARD_ARENA_ARRAY(p->arena, ShardState, entry->nResults ? entry->nResults : 1);
   for (int32_t r = 0; r < entry->nResults; ++r)
-    wanted[r] = p->results[r]  ? stateAlong(p->results[r], axis)
-                : wholeResults ? SHARD_STATE_WHOLE
-                               : SHARD_STATE_AS_PRODUCED;
+    wanted[r] = wantedAlong(p, r, axis, wholeResults);
   ShardAxisProblem problem = {.rules = model->rules,
                               .size = p->mesh.sizes[axis],
                               .used = use->used,
@@ -424,6 +481,9 @@ static void writeFunction(Propagation *p, int32_t f, bool wholeResults) {
       sharding = p->results[number];
       if (!p->chosen)
         shardFuncAttributesSet(results, number, "spmd.fixed", shardAttrUnit(p->run->context));
+    } else if (f == p->model->entry && p->tied[number]) {
+      if (p->grown[number] < 0)
+        sharding = p->tied[number];
     } else if (f == p->model->entry && wholeResults)
       memset(sharding->atoms, 0, (size_t)sharding->nAtoms * sizeof(ShardAxisList));
     MlirAttribute text, view, partial;
@@ -468,7 +528,7 @@ static MlirLogicalResult runPropagate(ShardPassRun *run) {
     if (mlirLogicalResultIsSuccess(result))
       result = readPins(&p);
     if (mlirLogicalResultIsSuccess(result))
-      solveAxes(&p, whole, &again);
+      readTies(&p), solveAxes(&p, whole, &again);
     if (mlirLogicalResultIsSuccess(result) && !again) {
       p.cache = shardShardingCacheCreate(&p.mesh, run->context, arena);
       for (int32_t f = 0; f < p.model->rules->nFunctions; ++f)

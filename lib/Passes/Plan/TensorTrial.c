@@ -131,7 +131,7 @@ static bool isBarred(const ShardTensorPlan *plan, int32_t argument, int32_t klas
 int32_t shardTensorPlanAtom(const ShardTensorPlan *plan, int32_t argument, int32_t subAxis) {
   const ShardModel *model = plan->model;
   int32_t v = model->rules->functions[model->entry].arguments[argument];
-  if (v < 0 || !model->weight[v])
+  if (v < 0 || (!model->weight[v] && model->ties[argument].result < 0))
     return -1;
   const ShardValueInfo *value = &model->rules->values[v];
   for (int32_t i = 0; i < value->nAtoms; ++i) {
@@ -232,16 +232,24 @@ static int64_t localFlops(const ShardRules *rules, int32_t entry, int64_t *const
   return total;
 }
 
-/// What making split results whole sends.
-static int64_t resultBytes(const ShardRules *rules, const ShardAxisProblem *problem,
+/// What making split results whole sends, or bringing the updated form of a state to where the
+/// state lies.
+static int64_t resultBytes(const ShardModel *model, const ShardAxisProblem *problem,
                            const ShardInstance *entry) {
+  const ShardRules *rules = model->rules;
   const ShardFunctionInfo *info = &rules->functions[entry->function];
   const ShardOpRule *ret = &info->ops[info->nOps - 1];
   int64_t bytes = 0;
-  for (int32_t p = 0; p < ret->nOperands; ++p)
-    bytes +=
-        shardStateReshardBytes(&rules->values[ret->operands[p].value], problem->size,
-                               entry->results[ret->operands[p].operandIndex], SHARD_STATE_WHOLE);
+  for (int32_t p = 0; p < ret->nOperands; ++p) {
+    int32_t number = ret->operands[p].operandIndex;
+    ShardState to = SHARD_STATE_WHOLE;
+    for (int32_t a = 0; a < model->nArguments; ++a)
+      if (model->ties[a].result == number)
+        to = problem->entryArguments[a];
+    if (entry->results[number] != to)
+      bytes += shardStateReshardBytes(&rules->values[ret->operands[p].value], problem->size,
+                                      entry->results[number], to);
+  }
   return bytes;
 }
 
@@ -308,7 +316,7 @@ bool shardTensorEvaluate(ShardTensorSearch *s, const ShardTensorPlan *plan, Shar
         break;
     }
     multiplyParts(rules, solution, plan->sizes[axis], split);
-    out->sentBytes += solution->entry->cost.bytes + resultBytes(rules, &problem, solution->entry);
+    out->sentBytes += solution->entry->cost.bytes + resultBytes(model, &problem, solution->entry);
     if (check.entrySums > out->entrySums)
       out->entrySums = check.entrySums;
   }
@@ -336,5 +344,17 @@ bool shardTensorTry(ShardTensorSearch *s, ShardTensorPlan *trial, int32_t klass,
   for (int32_t a = 0; a < s->model->nArguments; ++a)
     if (out->gathered[a])
       bar(s, trial, a, klass), any = true;
-  return any && shardTensorEvaluate(s, trial, out);
+  if (any && shardTensorEvaluate(s, trial, out))
+    return true;
+  // Nor need a state be split where that fits nothing else.
+  const ShardValueInfo *values = s->model->rules->values;
+  const int32_t *arguments = s->model->rules->functions[s->model->entry].arguments;
+  bool states = false;
+  for (int32_t a = 0; a < s->model->nArguments; ++a)
+    for (int32_t i = 0; s->model->ties[a].result >= 0 && i < values[arguments[a]].nAtoms; ++i)
+      if (values[arguments[a]].atoms[i].klass == klass) {
+        bar(s, trial, a, klass), states = true;
+        break;
+      }
+  return states && shardTensorEvaluate(s, trial, out);
 }

@@ -85,6 +85,9 @@ static bool addArgument(json_t *args, MlirOperation func, intptr_t i) {
   const char *key = keyOf(shardFuncGetArgumentAttribute(func, i, "spmd.arg"), i, &text);
   json_t *entry = json_object();
   writeField(entry, "role", shardFuncGetArgumentAttribute(func, i, "spmd.role"));
+  int64_t alias;
+  if (shardAttrGetI64(shardFuncGetArgumentAttribute(func, i, "spmd.alias"), &alias))
+    json_object_set_new(entry, "alias", json_integer(alias));
   writeField(entry, "dims", shardFuncGetArgumentAttribute(func, i, "spmd.dims"));
   MlirAttribute window = shardFuncGetArgumentAttribute(func, i, "spmd.window");
   json_t *place = window.ptr ? addPiece(args, key, entry, func, i, window) : entry;

@@ -87,6 +87,9 @@ static json_t *argumentsJson(const ShardCount *count, ShardArena *arena) {
         stages, "bytesPerDevice", (json_int_t)argument->bytesPerDevice);
     if (!mlirAttributeIsNull(argument->window))
       json_object_set_new(entry, "window", attributeJson(argument->window));
+    int64_t alias;
+    if (shardAttrGetI64(argument->alias, &alias))
+      json_object_set_new(entry, "alias", json_integer(alias));
     json_array_append_new(arguments, entry);
   }
   return arguments;
