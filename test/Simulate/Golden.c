@@ -131,6 +131,21 @@ static char *pipeline(int p, int m) {
   return programEnd(&program);
 }
 
+/// A stage's events lie one after the other, from the start to the end of its first class.
+static void checkEvents(const ShardSimulation *s, int32_t stage, int perTurn, int turns) {
+  const ShardSimulatedStage *of = &s->stages[stage];
+  int64_t at = 0, waits = 0;
+  checkEqual(of->nEvents, (int64_t)perTurn * turns, "events");
+  for (intptr_t i = 0; i < of->nEvents; ++i) {
+    checkEqual(of->events[i].beginPs, at, "an event begins where one ended");
+    at = of->events[i].endPs;
+    waits += of->events[i].waitPs;
+  }
+  const ShardSimulatedClass *first = &s->classes[of->firstClass];
+  checkEqual(at, first->endPs, "the last event ends");
+  checkEqual(waits, first->waitPs + first->bubblePs - (s->stepPs - first->endPs), "waits");
+}
+
 /// Each stage is busy with a turn for its product and its send; the last one does not send. Two
 /// ranks of a node share the uplink.
 static void testPipeline(void) {
@@ -146,6 +161,10 @@ static void testPipeline(void) {
     checkParts(s);
     for (int k = 0; k < s->nClasses; ++k)
       checkEqual(s->classes[k].busyPs, m * t, "busy");
+    // A stage in the middle receives, computes and sends; a message that is there costs nothing.
+    checkEvents(s, 0, 2, m);
+    if (m == 1)
+      checkEvents(s, 1, p > 2 ? 3 : 2, m);
     // In units of a turn: p - 1 of m + p - 1, but for the send that the last stage saves.
     double turns = (double)(s->classes[0].bubblePs - t) / (double)(t + send);
     checkNear(turns, p - 2, 1e-12, "bubble of the first stage");
@@ -298,7 +317,8 @@ static void testRefusals(void) {
   programMatmul(&program, "p", 8, 8, 8);
   fprintf(program.out, "    return %%p : tensor<8x8xf32>\n  }\n");
   checkRefused(programEnd(&program), cluster, "the module has no function of stage 1");
-  checkRefused(products("pr", "2", "\"pp\"", 0), cluster, "a collective over the stages of a pipeline is not simulated");
+  checkRefused(products("pr", "2", "\"pp\"", 0), cluster,
+               "a collective over the stages of a pipeline is not simulated");
   ShardCluster *whole = clusterOf(
       "{\"version\":1,\"name\":\"i8\",\"devices\":[{\"kind\":\"d\",\"memoryBytes\":1e9,"
       "\"memoryBytesPerSecond\":1e11,\"flops\":{\"i8\":1e12}}],\"links\":[{\"from\":\"device\","

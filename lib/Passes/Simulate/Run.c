@@ -13,7 +13,8 @@
 typedef struct Frame {
   const SimBody *body;
   size_t next;
-  int64_t trips; // still to come, this one included
+  int64_t trips;      // still to come, this one included
+  MlirOperation call; // null: the stage itself
 } Frame;
 
 /// A message on its way.
@@ -35,6 +36,7 @@ typedef struct StageRun {
   size_t nFrames, capacity;
   Frame *frames;
   MlirOperation waitsAt; // null: it runs, or is done
+  SimEvents *events;
 } StageRun;
 
 typedef struct Engine {
@@ -50,6 +52,8 @@ typedef struct Engine {
 
 /// More steps than this are a loop that nobody means to be looked at step by step.
 #define MAX_STEPS INT64_C(100000000)
+/// Events that are kept of a stage.
+#define MAX_EVENTS 65536
 
 //===----------------------------------------------------------------------===//
 // Collectives
@@ -221,10 +225,11 @@ static void compute(Engine *engine, StageRun *run, const int64_t *ps, int64_t ti
   }
 }
 
-static void pushFrame(Engine *engine, StageRun *run, const SimBody *body, int64_t trips) {
+static void pushFrame(Engine *engine, StageRun *run, const SimBody *body, int64_t trips,
+                      MlirOperation call) {
   run->frames = shardArenaGrow(engine->arena, run->frames, run->nFrames, &run->capacity,
                                run->nFrames + 1, sizeof(Frame));
-  run->frames[run->nFrames++] = (Frame){body, 0, trips};
+  run->frames[run->nFrames++] = (Frame){body, 0, trips, call};
 }
 
 /// One step of the innermost body. False: it waits for a message, which has not been sent.
@@ -235,7 +240,7 @@ static bool runStep(Engine *engine, StageRun *run, const SimStep *step) {
     return true;
   case SIM_CALL:
     if (step->body->communicates)
-      pushFrame(engine, run, step->body, step->trips);
+      pushFrame(engine, run, step->body, step->trips, step->op);
     else
       compute(engine, run, step->body->ps, step->trips);
     return true;
@@ -254,6 +259,23 @@ static bool runStep(Engine *engine, StageRun *run, const SimStep *step) {
   return true;
 }
 
+/// What the first class of a stage did, but for calls that are gone through.
+static void addEvent(Engine *engine, StageRun *run, const SimStep *step, const SimClock *before,
+                     MlirOperation call) {
+  const SimClock *now = &engine->clocks[run->places->firstClass];
+  SimEvents *events = run->events;
+  if (now->ps == before->ps)
+    return;
+  if (events->nEvents == MAX_EVENTS) {
+    ++events->nLeftOut;
+    return;
+  }
+  int64_t waits = now->waitPs - before->waitPs + now->bubblePs - before->bubblePs;
+  events->events = shardArenaGrow(engine->program->arena, events->events, events->nEvents,
+                                  &events->capacity, events->nEvents + 1, sizeof(SimEvent));
+  events->events[events->nEvents++] = (SimEvent){step, call, before->ps, now->ps, waits};
+}
+
 /// Runs a stage until it is done or waits. Whether it did anything.
 static bool runStage(Engine *engine, StageRun *run) {
   bool any = false;
@@ -270,8 +292,11 @@ static bool runStage(Engine *engine, StageRun *run) {
       run->startedPs[frame->next] = engine->clocks[run->places->firstClass].ps;
     run->waitsAt = step->op;
     size_t depth = run->nFrames;
+    SimClock before = engine->clocks[run->places->firstClass];
+    MlirOperation call = depth > 1 ? run->frames[1].call : (MlirOperation){NULL};
     if (!runStep(engine, run, step))
       return any;
+    addEvent(engine, run, step, &before, call);
     ++run->frames[depth - 1].next; // the array may have moved
     ++engine->nSteps;
     any = true;
@@ -285,14 +310,16 @@ static StageRun *createStages(Engine *engine, SimRun *out) {
   StageRun *runs = SHARD_ARENA_ARRAY(engine->arena, StageRun, program->nStages);
   out->calls = SHARD_ARENA_ARRAY(program->arena, SimCalls *, program->nStages);
   out->startedPs = SHARD_ARENA_ARRAY(program->arena, int64_t *, program->nStages);
+  out->events = SHARD_ARENA_ARRAY(program->arena, SimEvents, program->nStages);
   for (int32_t s = 0; s < program->nStages; ++s) {
     const SimBody *body = program->stages[s].body;
     runs[s] = (StageRun){.stage = &program->stages[s], .places = &engine->classes->places[s]};
+    runs[s].events = &out->events[s];
     runs[s].calls = out->calls[s] = SHARD_ARENA_ARRAY(program->arena, SimCalls, program->nNumbered);
     runs[s].startedPs = out->startedPs[s] =
         SHARD_ARENA_ARRAY(program->arena, int64_t, body->nSteps);
     memset(runs[s].startedPs, -1, body->nSteps * sizeof(int64_t));
-    pushFrame(engine, &runs[s], body, 1);
+    pushFrame(engine, &runs[s], body, 1, (MlirOperation){NULL});
   }
   return runs;
 }

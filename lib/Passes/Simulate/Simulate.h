@@ -173,11 +173,25 @@ typedef struct SimCalls {
   ShardAlgorithm algorithm;
 } SimCalls;
 
+/// What a rank did for a while.
+typedef struct SimEvent {
+  const SimStep *step;
+  MlirOperation call; // of the stage, that it is part of; null: none
+  int64_t beginPs, endPs;
+  int64_t waitPs; // at its beginning, for other ranks
+} SimEvent;
+
+typedef struct SimEvents {
+  size_t nEvents, capacity, nLeftOut;
+  SimEvent *events;
+} SimEvents;
+
 typedef struct SimRun {
   int64_t stepPs;
   SimClock *clocks;    // [nClasses]
   SimCalls **calls;    // [nStages][nNumbered]
   int64_t **startedPs; // [nStages][steps of the stage's body] of its first class
+  SimEvents *events;   // [nStages] of its first class
 } SimRun;
 
 /// One step. False after one error: a message that never comes.
