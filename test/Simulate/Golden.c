@@ -259,6 +259,63 @@ static void testCalls(void) {
 }
 
 //===----------------------------------------------------------------------===//
+// Ops that others do
+//===----------------------------------------------------------------------===//
+
+/// An exponential, negated; `both`: the exponential is returned too, so that it must be in memory.
+static char *elementwise(bool both) {
+  Program program;
+  programBegin(&program, "2", "\"tp\"");
+  const char *type = "tensor<64x512xf32>";
+  fprintf(program.out, "  func.func @main(%%x: %s) -> %s%s%s%s {\n", type, both ? "(" : "", type,
+          both ? ", tensor<64x512xf32>" : "", both ? ")" : "");
+  fprintf(program.out,
+          "    %%e = tensor.empty() : %s\n"
+          "    %%0 = linalg.exp ins(%%x : %s) outs(%%e : %s) -> %s\n"
+          "    %%1 = linalg.negf ins(%%0 : %s) outs(%%e : %s) -> %s\n",
+          type, type, type, type, type, type, type);
+  fprintf(program.out, "    return %%1%s : %s%s\n  }\n", both ? ", %0" : "", type,
+          both ? ", tensor<64x512xf32>" : "");
+  return programEnd(&program);
+}
+
+/// A product with a weight that is transposed twice before.
+static char *transposed(void) {
+  Program program;
+  programBegin(&program, "2", "\"tp\"");
+  fprintf(program.out,
+          "  func.func @main(%%x: tensor<64x512xf32>, %%a: tensor<512x32xf32>)"
+          " -> tensor<64x32xf32> {\n"
+          "    %%zero = arith.constant 0.0 : f32\n"
+          "    %%e = tensor.empty() : tensor<32x512xf32>\n"
+          "    %%t = linalg.transpose ins(%%a : tensor<512x32xf32>) outs(%%e : tensor<32x512xf32>)"
+          " permutation = [1, 0]\n"
+          "    %%f = tensor.empty() : tensor<512x32xf32>\n"
+          "    %%w = linalg.transpose ins(%%t : tensor<32x512xf32>) outs(%%f : tensor<512x32xf32>)"
+          " permutation = [1, 0]\n");
+  programMatmul(&program, "p", 64, 512, 32);
+  fprintf(program.out, "    return %%p : tensor<64x32xf32>\n  }\n");
+  return programEnd(&program);
+}
+
+static void testFolded(void) {
+  ShardCluster *cluster = pairsCluster(1);
+  const double bytes = 64 * 512 * 4;
+  checkEqual(stepOf(elementwise(false), cluster), picoseconds(1e-6 + 2 * bytes / 1e11),
+             "two elementwise ops in one loop");
+  checkEqual(stepOf(elementwise(true), cluster), 2 * picoseconds(1e-6 + 2 * bytes / 1e11),
+             "two elementwise ops in two");
+  checkEqual(stepOf(transposed(), cluster), matmulPs(64, 512, 32, 1e12),
+             "transposes that a product reads through");
+  char *text = elementwise(false);
+  ShardSimulation *s = simulate(text, cluster);
+  checkEqual(s->stages[0].peakBytes, 2 * (int64_t)bytes, "a value that is never in memory");
+  shardSimulationDestroy(s);
+  free(text);
+  shardClusterDestroy(cluster);
+}
+
+//===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
 
@@ -358,6 +415,7 @@ int main(void) {
   testPipeline();
   testSwap();
   testCalls();
+  testFolded();
   testMemory();
   testRefusals();
   testBytes();

@@ -28,6 +28,7 @@ typedef struct Reader {
   SimBody **bodies; // [nFunctions] null: not read
   bool *open;       // [nFunctions] being read
   ShardPointerMap *innerPeak;
+  ShardPointerMap *innerOp; // where the peak of what an op calls or contains is
 } Reader;
 
 static SimBody *readBlock(Reader *reader, MlirBlock block, bool stage);
@@ -91,8 +92,10 @@ static void addCall(Reader *reader, SimBody *body, MlirOperation op, const SimBo
 
 static void keepPeak(Reader *reader, MlirOperation op, const SimBody *inner) {
   int64_t peak = shardPointerMapGetOr(reader->innerPeak, op.ptr, 0);
-  if (inner->peakBytes > peak)
-    shardPointerMapSet(reader->innerPeak, op.ptr, inner->peakBytes);
+  if (inner->peakBytes <= peak)
+    return;
+  shardPointerMapSet(reader->innerPeak, op.ptr, inner->peakBytes);
+  shardPointerMapSet(reader->innerOp, op.ptr, (int64_t)(intptr_t)inner->deepOp.ptr);
 }
 
 static SimBody *readFunction(Reader *reader, MlirOperation call) {
@@ -276,6 +279,10 @@ static SimBody *readBlock(Reader *reader, MlirBlock block, bool stage) {
   addTimes(reader->program, body);
   int64_t *opBytes;
   simBodyMemory(body, reader->innerPeak, reader->program->arena, &opBytes);
+  body->deepOp = body->peakOp;
+  int64_t deep;
+  if (body->peakOp.ptr && shardPointerMapGet(reader->innerOp, body->peakOp.ptr, &deep))
+    body->deepOp.ptr = (void *)(intptr_t)deep;
   size_t next = 0;
   int64_t at = 0;
   for (MlirOperation op = mlirBlockGetFirstOperation(block);
@@ -379,7 +386,8 @@ bool simProgramRead(SimProgram *program) {
   listRanks(program);
   Reader reader = {.program = program,
                    .functions = shardPointerMapCreate(program->arena, 64),
-                   .innerPeak = shardPointerMapCreate(program->arena, 64)};
+                   .innerPeak = shardPointerMapCreate(program->arena, 64),
+                   .innerOp = shardPointerMapCreate(program->arena, 64)};
   listFunctions(&reader);
   reader.bodies = SHARD_ARENA_ARRAY(program->arena, SimBody *, reader.nFunctions);
   reader.open = SHARD_ARENA_ARRAY(program->arena, bool, reader.nFunctions);

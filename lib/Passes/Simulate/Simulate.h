@@ -58,8 +58,9 @@ struct SimBody {
   bool communicates;
   int64_t *ps; // [nKinds] when it does not communicate
   double flops, vectorFlops, memoryBytes;
-  int64_t peakBytes; // live values, arguments and results apart
-  MlirOperation peakOp;
+  int64_t peakBytes;    // live values, arguments and results apart
+  MlirOperation peakOp; // of this block
+  MlirOperation deepOp; // of what it calls, where the peak is there
 };
 
 typedef struct SimStage {

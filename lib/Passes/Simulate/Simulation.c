@@ -140,7 +140,7 @@ static void writeStages(const Output *o) {
                                     .resultBytes = stage->resultBytes,
                                     .peakBytes = stage->argumentBytes + stage->resultBytes +
                                                  stage->body->peakBytes,
-                                    .peakOp = opText(o, stage->body->peakOp)};
+                                    .peakOp = opText(o, stage->body->deepOp)};
     writeMemory(o, s, &list[s]);
     writeEvents(o, s, &list[s]);
   }
