@@ -376,6 +376,12 @@ static void testRefusals(void) {
   checkRefused(programEnd(&program), cluster, "the module has no function of stage 1");
   checkRefused(products("pr", "2", "\"pp\"", 0), cluster,
                "a collective over the stages of a pipeline is not simulated");
+  programBegin(&program, "2", "\"tp\"");
+  programFunction(&program, "main", -1, false, 8, 8, 8);
+  fprintf(program.out, "    %%n = arith.constant 8 : index\n"
+                       "    %%d = tensor.empty(%%n) : tensor<?x8xf32>\n"
+                       "    return %%x : tensor<8x8xf32>\n  }\n");
+  checkRefused(programEnd(&program), cluster, "'tensor.empty' has no static shape");
   ShardCluster *whole = clusterOf(
       "{\"version\":1,\"name\":\"i8\",\"devices\":[{\"kind\":\"d\",\"memoryBytes\":1e9,"
       "\"memoryBytesPerSecond\":1e11,\"flops\":{\"i8\":1e12}}],\"links\":[{\"from\":\"device\","

@@ -245,7 +245,23 @@ static bool readCollective(Reader *reader, SimBody *body, MlirOperation op) {
 // Blocks
 //===----------------------------------------------------------------------===//
 
+/// Bytes and operations are counted on shapes: all of them must be there.
+static bool checkStatic(MlirOperation op) {
+  for (intptr_t i = 0; i < mlirOperationGetNumResults(op); ++i) {
+    MlirType type = mlirValueGetType(mlirOperationGetResult(op, i));
+    if (!mlirTypeIsATensor(type) || shardTypeElementCount(type) >= 0)
+      continue;
+    MlirStringRef name = shardOpGetName(op);
+    shardEmitError(op, "a result of '%.*s' has no static shape, so that no time is known for it",
+                   (int)name.length, name.data);
+    return false;
+  }
+  return true;
+}
+
 static bool readOp(Reader *reader, SimBody *body, MlirOperation op, bool stage) {
+  if (!checkStatic(op))
+    return false;
   MlirStringRef name = shardOpGetName(op);
   if (shardStringIs(name, "func.call"))
     return readCall(reader, body, op);
