@@ -106,7 +106,7 @@ int64_t shardContractionFlops(MlirOperation op) {
 // Ops that others do
 //===----------------------------------------------------------------------===//
 
-static bool isView(MlirOperation op) {
+static bool isReshape(MlirOperation op) {
   return isOneOf(op, "tensor.expand_shape", "tensor.collapse_shape") ||
          shardOpIs(op, "tensor.cast");
 }
@@ -165,7 +165,7 @@ MlirOperation shardOpFusesInto(MlirOperation op) {
     MlirOperation user = mlirOpOperandGetOwner(use);
     if (!mlirBlockEqual(mlirOperationGetBlock(user), mlirOperationGetBlock(op)))
       return none;
-    if (!isView(user))
+    if (!isReshape(user))
       return hasLoops(user) && isInput(use, user) ? user : none;
     value = mlirOperationGetResult(user, 0);
   }
@@ -192,9 +192,13 @@ static bool isReadThrough(MlirOperation op) {
 
 MlirOperation shardValueProducer(MlirValue value) {
   MlirOperation op = shardValueDefiningOp(value);
-  while (!mlirOperationIsNull(op) && isView(op))
+  while (!mlirOperationIsNull(op) && isReshape(op))
     op = shardValueDefiningOp(mlirOperationGetOperand(op, 0));
   return op;
+}
+
+bool shardOpIsView(MlirOperation op) {
+  return isReshape(op) || shardOpIs(op, "tensor.extract_slice");
 }
 
 bool shardOpIsFolded(MlirOperation op) {
@@ -359,11 +363,8 @@ static bool linalgWork(MlirOperation op, ShardOpWork *out) {
 
 /// tensor ops that move data. A slice is a view; what is inserted is read and written.
 static bool tensorWork(MlirOperation op, MlirStringRef name, ShardOpWork *out) {
-  static const char *const views[] = {"tensor.empty", "tensor.expand_shape", "tensor.cast",
-                                      "tensor.extract_slice", "tensor.collapse_shape"};
-  for (size_t i = 0; i < sizeof views / sizeof views[0]; ++i)
-    if (shardStringIs(name, views[i]))
-      return false;
+  if (shardOpIsView(op) || shardStringIs(name, "tensor.empty"))
+    return false;
   double results = resultBytes(op);
   double first = mlirOperationGetNumOperands(op) ? operandBytes(op, 0, 0) : 0;
   if (shardStringIs(name, "tensor.insert_slice") || shardStringIs(name, "tensor.scatter"))

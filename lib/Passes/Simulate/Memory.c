@@ -56,11 +56,6 @@ static MlirLogicalResult useOperands(void *user, MlirOperation op) {
   return mlirLogicalResultSuccess();
 }
 
-static bool isView(MlirOperation op) {
-  return shardOpIs(op, "tensor.expand_shape") || shardOpIs(op, "tensor.collapse_shape") ||
-         shardOpIs(op, "tensor.extract_slice") || shardOpIs(op, "tensor.cast");
-}
-
 /// The operand that result `result` is written over; -1: none.
 static intptr_t destinationOf(MlirOperation op, intptr_t result) {
   MlirStringRef name = shardOpGetName(op);
@@ -78,7 +73,7 @@ static intptr_t destinationOf(MlirOperation op, intptr_t result) {
 static void addResults(Liveness *l, MlirOperation op) {
   for (intptr_t i = 0; i < mlirOperationGetNumResults(op); ++i) {
     MlirValue result = mlirOperationGetResult(op, i);
-    int64_t source = isView(op) ? findBuffer(l, mlirOperationGetOperand(op, 0)) : -1;
+    int64_t source = shardOpIsView(op) ? findBuffer(l, mlirOperationGetOperand(op, 0)) : -1;
     if (source >= 0) {
       shardPointerMapSet(l->bufferOf, result.ptr, source);
       continue;

@@ -171,7 +171,7 @@ static SimStep *addNumbered(Reader *reader, SimBody *body, SimStep step) {
   return addStep(reader, body, step);
 }
 
-static int64_t integerOf(MlirOperation op, const char *name, int64_t other) {
+int64_t simIntegerOf(MlirOperation op, const char *name, int64_t other) {
   int64_t value;
   MlirAttribute attribute = shardOpGetAttribute(op, name);
   return !mlirAttributeIsNull(attribute) && shardAttrGetI64(attribute, &value) ? value : other;
@@ -220,8 +220,8 @@ static bool readCollective(Reader *reader, SimBody *body, MlirOperation op) {
   bool gathers = step.collective == SHARD_COLLECTIVE_ALL_GATHER;
   MlirValue value = gathers ? mlirOperationGetResult(op, 0) : mlirOperationGetOperand(op, 0);
   step.bytes = shardTypeBytes(mlirValueGetType(value));
-  step.round = integerOf(op, "spmd.round", 0);
-  step.channel = integerOf(op, "spmd.channel", integerOf(op, "spmd.site", 0));
+  step.round = simIntegerOf(op, "spmd.round", 0);
+  step.channel = simIntegerOf(op, "spmd.channel", simIntegerOf(op, "spmd.site", 0));
   bool shifts = step.collective == SHARD_COLLECTIVE_PERMUTE;
   int32_t pp = reader->program->ppAxis;
   if (shifts) {

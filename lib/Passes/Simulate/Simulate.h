@@ -20,6 +20,8 @@ static inline int64_t simTimes(int64_t ps, int64_t times) {
   return __builtin_mul_overflow(ps, times, &product) || product > SIM_MAX_PS ? SIM_MAX_PS : product;
 }
 int64_t simPicoseconds(double seconds); // to the nearest
+/// An integer attribute; `other` when there is none of that name.
+int64_t simIntegerOf(MlirOperation op, const char *name, int64_t other);
 
 //===----------------------------------------------------------------------===//
 // The program

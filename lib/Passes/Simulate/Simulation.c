@@ -88,13 +88,6 @@ static const char *opText(const Output *o, MlirOperation op) {
                           shardLocationText(mlirOperationGetLocation(op), o->arena));
 }
 
-static int64_t integerOf(MlirOperation op, const char *name) {
-  int64_t value = -1;
-  MlirAttribute attribute =
-      mlirOperationIsNull(op) ? (MlirAttribute){NULL} : shardOpGetAttribute(op, name);
-  return !mlirAttributeIsNull(attribute) && shardAttrGetI64(attribute, &value) ? value : -1;
-}
-
 static void writeEvents(const Output *o, int32_t s, ShardSimulatedStage *out) {
   static const ShardSimulatedKind kinds[] = {[SIM_COMPUTE] = SHARD_SIMULATED_COMPUTE,
                                              [SIM_CALL] = SHARD_SIMULATED_COMPUTE,
@@ -112,14 +105,15 @@ static void writeEvents(const Output *o, int32_t s, ShardSimulatedStage *out) {
       name = (int64_t)(intptr_t)opText(o, op);
       shardPointerMapSet(nameOf, op.ptr, name);
     }
-    int64_t layer = integerOf(event->call, "spmd.layer");
+    int64_t layer =
+        mlirOperationIsNull(event->call) ? -1 : simIntegerOf(event->call, "spmd.layer", -1);
     list[i] = (ShardSimulatedEvent){.kind = kinds[event->step->kind],
                                     .beginPs = event->beginPs,
                                     .endPs = event->endPs,
                                     .waitPs = event->waitPs,
                                     .name = (const char *)(intptr_t)name,
-                                    .layer = layer < 0 ? integerOf(op, "spmd.layer") : layer,
-                                    .site = integerOf(op, "spmd.site")};
+                                    .layer = layer < 0 ? simIntegerOf(op, "spmd.layer", -1) : layer,
+                                    .site = simIntegerOf(op, "spmd.site", -1)};
   }
   out->events = list;
   out->nEvents = (intptr_t)events->nEvents;
@@ -170,7 +164,7 @@ static intptr_t listSites(const Output *o, ShardSimulatedSite *list) {
         continue;
       const char *algorithm = calls->count ? shardAlgorithmName(calls->algorithm) : "";
       list[n++] = (ShardSimulatedSite){
-          .site = integerOf(step->op, "spmd.site"),
+          .site = simIntegerOf(step->op, "spmd.site", -1),
           .kind = shardCollectiveKind(step->op),
           .count = calls->count,
           .bytes = calls->count ? step->bytes : 0,
