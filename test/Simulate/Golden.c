@@ -206,6 +206,42 @@ static void testSwap(void) {
   shardClusterDestroy(cluster);
 }
 
+/// Ranks along tp that hand on to the next: each receives, computes, then sends. Peers are worked
+/// out of the rank's coordinate; the ends of the chain have none.
+static void testChain(void) {
+  ShardCluster *cluster = pairsCluster(2);
+  Program program;
+  programBegin(&program, "4", "\"tp\"");
+  programFunction(&program, "main", -1, false, 32, 4096, 16);
+  fprintf(program.out,
+          "    %%i = shard.process_multi_index on @mesh axes = [0] : index\n"
+          "    %%one = arith.constant 1 : index\n    %%last = arith.constant 3 : index\n"
+          "    %%up = arith.addi %%i, %%one : index\n"
+          "    %%next = arith.minui %%up, %%last : index\n"
+          "    %%most = arith.maxui %%i, %%one : index\n"
+          "    %%previous = arith.subi %%most, %%one : index\n"
+          "    %%e = tensor.empty() : tensor<32x16xf32>\n"
+          "    %%in = shard.recv %%e on @mesh grid_axes = [0] source = [%%previous]"
+          " {spmd.channel = 0 : i64} : (tensor<32x16xf32>, index) -> tensor<32x16xf32>\n");
+  programMatmul(&program, "p", 32, 4096, 16);
+  fprintf(program.out,
+          "    %%s = shard.send %%p on @mesh grid_axes = [0] destination = [%%next]"
+          " {spmd.channel = 0 : i64} : (tensor<32x16xf32>, index) -> tensor<32x16xf32>\n"
+          "    return %%in : tensor<32x16xf32>\n  }\n");
+  char *text = programEnd(&program);
+  ShardSimulation *s = simulate(text, cluster);
+  const double bytes = 32 * 16 * 4;
+  int64_t t = matmulPs(32, 4096, 16, 1e12), inside = picoseconds(1e-6 + bytes / 1e10);
+  checkEqual(s->nClasses, 4, "each rank has its place");
+  checkEqual(s->stepPs, 4 * t + 2 * inside + sendPs(bytes), "a chain of ranks");
+  checkParts(s);
+  checkEqual(s->classes[3].waitPs, 3 * t + inside + sendPs(bytes), "the last rank waits");
+  checkEqual(s->classes[3].communicationPs, inside, "and then for the message");
+  shardSimulationDestroy(s);
+  free(text);
+  shardClusterDestroy(cluster);
+}
+
 //===----------------------------------------------------------------------===//
 // Calls and loops
 //===----------------------------------------------------------------------===//
@@ -420,6 +456,7 @@ int main(void) {
   testSites();
   testPipeline();
   testSwap();
+  testChain();
   testCalls();
   testFolded();
   testMemory();

@@ -118,6 +118,7 @@ typedef struct SimGroups {
   const int32_t *groupOf;  // [nRanks of the stage]
   const int64_t *members;  // [nGroups * groupSize] numbers in the stage
   int32_t nSets;           // groups of equal members
+  const int32_t *setOf;    // [nClasses of the stage]
   const int32_t *profiles; // [nSets]
   const int32_t *setSizes; // [nSets] classes
   int32_t *const *sets;    // [nSets][setSizes] classes
