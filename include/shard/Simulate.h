@@ -34,6 +34,24 @@ typedef struct ShardSimulatedMemory {
   int64_t ps, bytes;
 } ShardSimulatedMemory;
 
+typedef enum ShardSimulatedKind {
+  SHARD_SIMULATED_COMPUTE = 0,
+  SHARD_SIMULATED_COLLECTIVE = 1,
+  SHARD_SIMULATED_SEND = 2,
+  SHARD_SIMULATED_RECEIVE = 3
+} ShardSimulatedKind;
+
+/// What a rank does from one time to another. Ops of a layer that compute one after the other are
+/// one event, of the first of them; a layer or loop that does not communicate is one.
+typedef struct ShardSimulatedEvent {
+  ShardSimulatedKind kind;
+  int64_t beginPs, endPs;
+  int64_t waitPs;   // at its beginning, for other ranks to arrive or to send
+  const char *name; // the op, "linalg.matmul at model.mlir:12:5"
+  int64_t layer;    // that it is part of; -1: none
+  int64_t site;     // `spmd.site`; -1: none
+} ShardSimulatedEvent;
+
 typedef struct ShardSimulatedStage {
   int32_t firstClass, nClasses; // of classes
   int64_t nRanks;
@@ -43,6 +61,8 @@ typedef struct ShardSimulatedStage {
   const char *peakOp;                     // "linalg.matmul at model.mlir:12:5", "" without any
   intptr_t nMemory;
   const ShardSimulatedMemory *memory; // [nMemory] of its first class, by time
+  intptr_t nEvents, nEventsLeftOut;   // more than 65536 are left out
+  const ShardSimulatedEvent *events;  // [nEvents] of its first class, one after the other
 } ShardSimulatedStage;
 
 /// A collective or message of the program.

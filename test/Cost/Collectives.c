@@ -429,6 +429,42 @@ static void checkRegular(void) {
   shardClusterDestroy(cluster);
 }
 
+/// Groups and messages that lie differently have profiles of their own; all together take as long
+/// as the slowest of them.
+static void checkProfiles(void) {
+  const Level levels[] = {{4, 10, 1, true}, {4, 1, 1, true}};
+  ShardCluster *cluster = plainCluster(4, 2, levels, 1e-6);
+  const int64_t bytes = 8000000;
+  // Two pairs in a node, two across nodes that have an uplink each for themselves.
+  const int64_t devices[] = {0, 1, 4, 5, 2, 6, 8, 12};
+  char *error = NULL;
+  ShardGroups *groups = shardGroupsCreate(cluster, 4, 2, devices, &error);
+  check(shardGroupsGetProfileCount(groups) == 2, "two sorts of pairs", NULL);
+  ShardCollectiveCost whole, inside, across;
+  int32_t near = shardGroupsGetProfile(groups, 1), far = shardGroupsGetProfile(groups, 2);
+  check(near == shardGroupsGetProfile(groups, 0) && far == shardGroupsGetProfile(groups, 3),
+        "profiles of groups", NULL);
+  check(shardGroupsGetProfile(groups, 4) == -1, "a group out of range", NULL);
+  shardCollectiveCost(groups, SHARD_COLLECTIVE_ALL_GATHER, bytes, &whole);
+  shardCollectiveCostOf(groups, near, SHARD_COLLECTIVE_ALL_GATHER, bytes, &inside);
+  shardCollectiveCostOf(groups, far, SHARD_COLLECTIVE_ALL_GATHER, bytes, &across);
+  checkNear(inside.seconds, 1e-6 + 0.4e-3, 1e-9, "a pair in a node");
+  checkNear(across.seconds, 2e-6 + 4e-3, 1e-9, "a pair across nodes");
+  checkNear(whole.seconds, across.seconds, 0, "the slowest");
+  shardGroupsDestroy(groups);
+  // Two messages leave node 0 for node 1, one stays in it, one goes nowhere.
+  const int64_t from[] = {0, 1, 2, 3}, to[] = {4, 5, 3, 3};
+  ShardTraffic *traffic = shardTrafficCreate(cluster, 4, from, to);
+  const double expected[] = {2e-6 + 16e-3, 2e-6 + 16e-3, 1e-6 + 0.8e-3, 0};
+  for (int i = 0; i < 4; ++i)
+    checkNear(shardTrafficSeconds(traffic, shardTrafficGetProfile(traffic, i), bytes), expected[i],
+              1e-9, "a message by itself");
+  check(shardTrafficGetProfileCount(traffic) == 3, "three sorts of messages", NULL);
+  check(shardTrafficGetProfile(traffic, 4) == -1, "a message out of range", NULL);
+  shardTrafficDestroy(traffic);
+  shardClusterDestroy(cluster);
+}
+
 int main(int argc, char **argv) {
   if (argc != 2) {
     fprintf(stderr, "usage: shard-cost-collectives TWO-KINDS.json\n");
@@ -440,6 +476,7 @@ int main(int argc, char **argv) {
   checkMeasured(argv[1]);
   checkMessages();
   checkRegular();
+  checkProfiles();
   printf("%d checks, %d failures\n", nChecks, nFailures);
   return nFailures != 0;
 }

@@ -131,6 +131,21 @@ static char *pipeline(int p, int m) {
   return programEnd(&program);
 }
 
+/// A stage's events lie one after the other, from the start to the end of its first class.
+static void checkEvents(const ShardSimulation *s, int32_t stage, int perTurn, int turns) {
+  const ShardSimulatedStage *of = &s->stages[stage];
+  int64_t at = 0, waits = 0;
+  checkEqual(of->nEvents, (int64_t)perTurn * turns, "events");
+  for (intptr_t i = 0; i < of->nEvents; ++i) {
+    checkEqual(of->events[i].beginPs, at, "an event begins where one ended");
+    at = of->events[i].endPs;
+    waits += of->events[i].waitPs;
+  }
+  const ShardSimulatedClass *first = &s->classes[of->firstClass];
+  checkEqual(at, first->endPs, "the last event ends");
+  checkEqual(waits, first->waitPs + first->bubblePs - (s->stepPs - first->endPs), "waits");
+}
+
 /// Each stage is busy with a turn for its product and its send; the last one does not send. Two
 /// ranks of a node share the uplink.
 static void testPipeline(void) {
@@ -146,6 +161,10 @@ static void testPipeline(void) {
     checkParts(s);
     for (int k = 0; k < s->nClasses; ++k)
       checkEqual(s->classes[k].busyPs, m * t, "busy");
+    // A stage in the middle receives, computes and sends; a message that is there costs nothing.
+    checkEvents(s, 0, 2, m);
+    if (m == 1)
+      checkEvents(s, 1, p > 2 ? 3 : 2, m);
     // In units of a turn: p - 1 of m + p - 1, but for the send that the last stage saves.
     double turns = (double)(s->classes[0].bubblePs - t) / (double)(t + send);
     checkNear(turns, p - 2, 1e-12, "bubble of the first stage");
@@ -184,6 +203,42 @@ static void testSwap(void) {
   checkEqual(stepOf(twoStages(true, true), cluster) - early, t, "a send after an op");
   checkEqual(stepOf(twoStages(false, false), cluster), 2 * t + send,
              "nobody waits for a message that is not received");
+  shardClusterDestroy(cluster);
+}
+
+/// Ranks along tp that hand on to the next: each receives, computes, then sends. Peers are worked
+/// out of the rank's coordinate; the ends of the chain have none.
+static void testChain(void) {
+  ShardCluster *cluster = pairsCluster(2);
+  Program program;
+  programBegin(&program, "4", "\"tp\"");
+  programFunction(&program, "main", -1, false, 32, 4096, 16);
+  fprintf(program.out,
+          "    %%i = shard.process_multi_index on @mesh axes = [0] : index\n"
+          "    %%one = arith.constant 1 : index\n    %%last = arith.constant 3 : index\n"
+          "    %%up = arith.addi %%i, %%one : index\n"
+          "    %%next = arith.minui %%up, %%last : index\n"
+          "    %%most = arith.maxui %%i, %%one : index\n"
+          "    %%previous = arith.subi %%most, %%one : index\n"
+          "    %%e = tensor.empty() : tensor<32x16xf32>\n"
+          "    %%in = shard.recv %%e on @mesh grid_axes = [0] source = [%%previous]"
+          " {spmd.channel = 0 : i64} : (tensor<32x16xf32>, index) -> tensor<32x16xf32>\n");
+  programMatmul(&program, "p", 32, 4096, 16);
+  fprintf(program.out,
+          "    %%s = shard.send %%p on @mesh grid_axes = [0] destination = [%%next]"
+          " {spmd.channel = 0 : i64} : (tensor<32x16xf32>, index) -> tensor<32x16xf32>\n"
+          "    return %%in : tensor<32x16xf32>\n  }\n");
+  char *text = programEnd(&program);
+  ShardSimulation *s = simulate(text, cluster);
+  const double bytes = 32 * 16 * 4;
+  int64_t t = matmulPs(32, 4096, 16, 1e12), inside = picoseconds(1e-6 + bytes / 1e10);
+  checkEqual(s->nClasses, 4, "each rank has its place");
+  checkEqual(s->stepPs, 4 * t + 2 * inside + sendPs(bytes), "a chain of ranks");
+  checkParts(s);
+  checkEqual(s->classes[3].waitPs, 3 * t + inside + sendPs(bytes), "the last rank waits");
+  checkEqual(s->classes[3].communicationPs, inside, "and then for the message");
+  shardSimulationDestroy(s);
+  free(text);
   shardClusterDestroy(cluster);
 }
 
@@ -236,6 +291,63 @@ static void testCalls(void) {
     checkEqual(stepOf(layers(CALLED, reduces), cluster), 3 * once, "called");
     checkEqual(stepOf(layers(LOOPED, reduces), cluster), 3 * once, "in a loop");
   }
+  shardClusterDestroy(cluster);
+}
+
+//===----------------------------------------------------------------------===//
+// Ops that others do
+//===----------------------------------------------------------------------===//
+
+/// An exponential, negated; `both`: the exponential is returned too, so that it must be in memory.
+static char *elementwise(bool both) {
+  Program program;
+  programBegin(&program, "2", "\"tp\"");
+  const char *type = "tensor<64x512xf32>";
+  fprintf(program.out, "  func.func @main(%%x: %s) -> %s%s%s%s {\n", type, both ? "(" : "", type,
+          both ? ", tensor<64x512xf32>" : "", both ? ")" : "");
+  fprintf(program.out,
+          "    %%e = tensor.empty() : %s\n"
+          "    %%0 = linalg.exp ins(%%x : %s) outs(%%e : %s) -> %s\n"
+          "    %%1 = linalg.negf ins(%%0 : %s) outs(%%e : %s) -> %s\n",
+          type, type, type, type, type, type, type);
+  fprintf(program.out, "    return %%1%s : %s%s\n  }\n", both ? ", %0" : "", type,
+          both ? ", tensor<64x512xf32>" : "");
+  return programEnd(&program);
+}
+
+/// A product with a weight that is transposed twice before.
+static char *transposed(void) {
+  Program program;
+  programBegin(&program, "2", "\"tp\"");
+  fprintf(program.out,
+          "  func.func @main(%%x: tensor<64x512xf32>, %%a: tensor<512x32xf32>)"
+          " -> tensor<64x32xf32> {\n"
+          "    %%zero = arith.constant 0.0 : f32\n"
+          "    %%e = tensor.empty() : tensor<32x512xf32>\n"
+          "    %%t = linalg.transpose ins(%%a : tensor<512x32xf32>) outs(%%e : tensor<32x512xf32>)"
+          " permutation = [1, 0]\n"
+          "    %%f = tensor.empty() : tensor<512x32xf32>\n"
+          "    %%w = linalg.transpose ins(%%t : tensor<32x512xf32>) outs(%%f : tensor<512x32xf32>)"
+          " permutation = [1, 0]\n");
+  programMatmul(&program, "p", 64, 512, 32);
+  fprintf(program.out, "    return %%p : tensor<64x32xf32>\n  }\n");
+  return programEnd(&program);
+}
+
+static void testFolded(void) {
+  ShardCluster *cluster = pairsCluster(1);
+  const double bytes = 64 * 512 * 4;
+  checkEqual(stepOf(elementwise(false), cluster), picoseconds(1e-6 + 2 * bytes / 1e11),
+             "two elementwise ops in one loop");
+  checkEqual(stepOf(elementwise(true), cluster), 2 * picoseconds(1e-6 + 2 * bytes / 1e11),
+             "two elementwise ops in two");
+  checkEqual(stepOf(transposed(), cluster), matmulPs(64, 512, 32, 1e12),
+             "transposes that a product reads through");
+  char *text = elementwise(false);
+  ShardSimulation *s = simulate(text, cluster);
+  checkEqual(s->stages[0].peakBytes, 2 * (int64_t)bytes, "a value that is never in memory");
+  shardSimulationDestroy(s);
+  free(text);
   shardClusterDestroy(cluster);
 }
 
@@ -298,7 +410,14 @@ static void testRefusals(void) {
   programMatmul(&program, "p", 8, 8, 8);
   fprintf(program.out, "    return %%p : tensor<8x8xf32>\n  }\n");
   checkRefused(programEnd(&program), cluster, "the module has no function of stage 1");
-  checkRefused(products("pr", "2", "\"pp\"", 0), cluster, "a collective over the stages of a pipeline is not simulated");
+  checkRefused(products("pr", "2", "\"pp\"", 0), cluster,
+               "a collective over the stages of a pipeline is not simulated");
+  programBegin(&program, "2", "\"tp\"");
+  programFunction(&program, "main", -1, false, 8, 8, 8);
+  fprintf(program.out, "    %%n = arith.constant 8 : index\n"
+                       "    %%d = tensor.empty(%%n) : tensor<?x8xf32>\n"
+                       "    return %%x : tensor<8x8xf32>\n  }\n");
+  checkRefused(programEnd(&program), cluster, "'tensor.empty' has no static shape");
   ShardCluster *whole = clusterOf(
       "{\"version\":1,\"name\":\"i8\",\"devices\":[{\"kind\":\"d\",\"memoryBytes\":1e9,"
       "\"memoryBytesPerSecond\":1e11,\"flops\":{\"i8\":1e12}}],\"links\":[{\"from\":\"device\","
@@ -337,7 +456,9 @@ int main(void) {
   testSites();
   testPipeline();
   testSwap();
+  testChain();
   testCalls();
+  testFolded();
   testMemory();
   testRefusals();
   testBytes();

@@ -1,6 +1,7 @@
 //===- Work.c - What an op computes and moves ---------------------*- C -*-===//
-// Counted on the op as it stands, on its own shapes: every operand is read once and every result
-// written once, whatever the code for it keeps in caches.
+// Counted on local shapes, on ops as code is made of them: what is elementwise is part of the op
+// that alone reads it (as upstream fuses it). Every operand is read once and every result written
+// once, whatever the code for it keeps in caches.
 //===----------------------------------------------------------------------===//
 #include "Work.h"
 
@@ -102,6 +103,109 @@ int64_t shardContractionFlops(MlirOperation op) {
 }
 
 //===----------------------------------------------------------------------===//
+// Ops that others do
+//===----------------------------------------------------------------------===//
+
+static bool isReshape(MlirOperation op) {
+  return isOneOf(op, "tensor.expand_shape", "tensor.collapse_shape") ||
+         shardOpIs(op, "tensor.cast");
+}
+
+static bool isOnTensors(MlirOperation op) {
+  return mlirOperationGetNumResults(op) == 1 &&
+         mlirTypeIsARankedTensor(mlirValueGetType(mlirOperationGetResult(op, 0)));
+}
+
+/// arith and math on whole tensors.
+static bool isTensorArithmetic(MlirOperation op) {
+  MlirStringRef name = shardOpGetName(op);
+  return (startsWith(name, "arith.") || startsWith(name, "math.")) && isOnTensors(op) &&
+         !shardStringIs(name, "arith.constant");
+}
+
+/// Whether an op has loops that a producer's body can move into.
+static bool hasLoops(MlirOperation op) {
+  return isTensorArithmetic(op) || (startsWith(shardOpGetName(op), "linalg.") &&
+                                    !mlirBlockIsNull(bodyOf(op)) && !isContraction(op));
+}
+
+/// The indexing map of an operand; a map of no dims where there is none.
+static MlirAffineMap mapOf(MlirOperation op, intptr_t operand) {
+  MlirAttribute maps = mlirLinalgGetIndexingMapsAttribute(op);
+  bool known = !mlirAttributeIsNull(maps) && mlirAttributeIsAArray(maps) &&
+               operand < mlirArrayAttrGetNumElements(maps);
+  return known ? mlirAffineMapAttrGetValue(mlirArrayAttrGetElement(maps, operand))
+               : mlirAffineMapEmptyGet(mlirOperationGetContext(op));
+}
+
+/// Whether each step makes one element of the one result.
+static bool isElementwise(MlirOperation op) {
+  if (isTensorArithmetic(op))
+    return true;
+  if (!hasLoops(op) || !isOnTensors(op))
+    return false;
+  MlirAffineMap map = mapOf(op, mlirOperationGetNumOperands(op) - 1);
+  return mlirAffineMapGetNumDims(map) > 0 && mlirAffineMapIsPermutation(map);
+}
+
+static bool isInput(MlirOpOperand use, MlirOperation user) {
+  return !startsWith(shardOpGetName(user), "linalg.") ||
+         (intptr_t)mlirOpOperandGetOperandNumber(use) <
+             mlirOperationGetNumOperands(user) - mlirOperationGetNumResults(user);
+}
+
+MlirOperation shardOpFusesInto(MlirOperation op) {
+  const MlirOperation none = {NULL};
+  if (!isElementwise(op))
+    return none;
+  for (MlirValue value = mlirOperationGetResult(op, 0);;) {
+    MlirOpOperand use = mlirValueGetFirstUse(value);
+    if (mlirOpOperandIsNull(use) || !mlirOpOperandIsNull(mlirOpOperandGetNextUse(use)))
+      return none;
+    MlirOperation user = mlirOpOperandGetOwner(use);
+    if (!mlirBlockEqual(mlirOperationGetBlock(user), mlirOperationGetBlock(op)))
+      return none;
+    if (!isReshape(user))
+      return hasLoops(user) && isInput(use, user) ? user : none;
+    value = mlirOperationGetResult(user, 0);
+  }
+}
+
+/// Whether an op only puts its operand in another order, and contractions alone read it so.
+static bool isReadThrough(MlirOperation op) {
+  if (!isElementwise(op) || isTensorArithmetic(op) || mlirOperationGetNumOperands(op) != 2 ||
+      !mlirAffineMapIsPermutation(mapOf(op, 0)))
+    return false;
+  MlirOperation first = mlirBlockGetFirstOperation(bodyOf(op));
+  MlirValue result = mlirOperationGetResult(op, 0);
+  if (!shardOpIs(first, "linalg.yield") || shardValueIsUnused(result) ||
+      !mlirTypeIsARankedTensor(mlirValueGetType(mlirOperationGetOperand(op, 0))))
+    return false;
+  for (MlirOpOperand use = mlirValueGetFirstUse(result); !mlirOpOperandIsNull(use);
+       use = mlirOpOperandGetNextUse(use)) {
+    MlirOperation user = mlirOpOperandGetOwner(use);
+    if (!startsWith(shardOpGetName(user), "linalg.") || !isContraction(user) || !isInput(use, user))
+      return false;
+  }
+  return true;
+}
+
+MlirOperation shardValueProducer(MlirValue value) {
+  MlirOperation op = shardValueDefiningOp(value);
+  while (!mlirOperationIsNull(op) && isReshape(op))
+    op = shardValueDefiningOp(mlirOperationGetOperand(op, 0));
+  return op;
+}
+
+bool shardOpIsView(MlirOperation op) {
+  return isReshape(op) || shardOpIs(op, "tensor.extract_slice");
+}
+
+bool shardOpIsFolded(MlirOperation op) {
+  return !mlirOperationIsNull(shardOpFusesInto(op)) || isReadThrough(op);
+}
+
+//===----------------------------------------------------------------------===//
 // Everything else
 //===----------------------------------------------------------------------===//
 
@@ -151,21 +255,24 @@ static double resultBytes(MlirOperation op) {
   return bytes;
 }
 
-/// Bytes of the first `n` operands, each value once, and at most `steps` elements of each.
-static double operandBytes(MlirOperation op, intptr_t n, int64_t steps) {
+/// Bytes of an operand, at most `steps` elements of it; 0 where an earlier one is the same value.
+static double operandBytes(MlirOperation op, intptr_t operand, int64_t steps) {
+  MlirValue value = mlirOperationGetOperand(op, operand);
+  MlirType type = mlirValueGetType(value);
+  for (intptr_t k = 0; k < operand; ++k)
+    if (mlirValueEqual(value, mlirOperationGetOperand(op, k)))
+      return 0;
+  if (!mlirTypeIsARankedTensor(type))
+    return 0;
+  double whole = (double)shardTypeBytes(type);
+  double read = (double)steps * (double)shardTypeElementBytes(mlirShapedTypeGetElementType(type));
+  return steps > 0 && read < whole ? read : whole;
+}
+
+static double allOperandBytes(MlirOperation op) {
   double bytes = 0;
-  for (intptr_t i = 0; i < n; ++i) {
-    MlirValue value = mlirOperationGetOperand(op, i);
-    MlirType type = mlirValueGetType(value);
-    bool again = false;
-    for (intptr_t k = 0; k < i && !again; ++k)
-      again = mlirValueEqual(value, mlirOperationGetOperand(op, k));
-    if (again || !mlirTypeIsARankedTensor(type))
-      continue;
-    double whole = (double)shardTypeBytes(type);
-    double read = (double)steps * (double)shardTypeElementBytes(mlirShapedTypeGetElementType(type));
-    bytes += steps > 0 && read < whole ? read : whole;
-  }
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); ++i)
+    bytes += operandBytes(op, i, 0);
   return bytes;
 }
 
@@ -204,39 +311,68 @@ static MlirType elementOf(MlirValue value) {
   return mlirTypeIsAShaped(type) ? mlirShapedTypeGetElementType(type) : type;
 }
 
+/// The steps of an op that has loops.
+static int64_t stepsOf(MlirOperation op) {
+  return isTensorArithmetic(op)
+             ? shardTypeElementCount(mlirValueGetType(mlirOperationGetResult(op, 0)))
+             : loopSteps(op);
+}
+
+static intptr_t inputCount(MlirOperation op) {
+  intptr_t n = mlirOperationGetNumOperands(op);
+  return startsWith(shardOpGetName(op), "linalg.") ? n - mlirOperationGetNumResults(op) : n;
+}
+
+/// Producers in producers are followed so far down.
+enum { MAX_FUSED = 64 };
+
+/// Adds what `steps` steps of the op's loops compute, and read of its inputs. A producer that is
+/// fused into it is done again where the op has more steps than the producer.
+static void addLoops(MlirOperation op, int64_t steps, int depth, ShardOpWork *out) {
+  BodyWork body = bodyWork(op);
+  int64_t operations = isTensorArithmetic(op) ? 1 : isContraction(op) ? 0 : body.operations;
+  out->vectorFlops += (double)steps * (double)operations;
+  out->bytes += (double)steps * (double)body.captureBytes;
+  for (intptr_t i = 0, n = inputCount(op); i < n; ++i) {
+    MlirValue value = mlirOperationGetOperand(op, i);
+    MlirOperation producer = shardValueProducer(value);
+    bool fused = depth < MAX_FUSED && !mlirOperationIsNull(producer) &&
+                 mlirOperationEqual(shardOpFusesInto(producer), op);
+    if (fused) {
+      int64_t own = stepsOf(producer);
+      addLoops(producer, own > steps ? own : steps, depth + 1, out);
+    } else {
+      out->bytes += operandBytes(op, i, steps);
+    }
+  }
+}
+
 static bool linalgWork(MlirOperation op, ShardOpWork *out) {
-  intptr_t nResults = mlirOperationGetNumResults(op);
-  intptr_t nInputs = mlirOperationGetNumOperands(op) - nResults;
+  intptr_t nResults = mlirOperationGetNumResults(op), nInputs = inputCount(op);
   if (nInputs < 0 || nResults == 0 || mlirOperationGetNumOperands(op) == 0)
     return false;
   if (shardOpIs(op, "linalg.fill") && isStart(mlirOperationGetResult(op, 0)))
     return false;
   int64_t steps = loopSteps(op);
-  BodyWork body = bodyWork(op);
   out->type = rateOf(elementOf(mlirOperationGetOperand(op, 0)));
-  if (isContraction(op))
-    out->flops = 2 * (double)steps;
-  else
-    out->vectorFlops = (double)steps * (double)body.operations;
-  out->bytes = operandBytes(op, nInputs, steps) + initBytes(op, body.body, nInputs, nResults) +
-               resultBytes(op) + (double)steps * (double)body.captureBytes;
+  out->flops = (double)shardContractionFlops(op);
+  addLoops(op, steps, 0, out);
+  out->bytes += initBytes(op, bodyOf(op), nInputs, nResults) + resultBytes(op);
   return true;
 }
 
 /// tensor ops that move data. A slice is a view; what is inserted is read and written.
 static bool tensorWork(MlirOperation op, MlirStringRef name, ShardOpWork *out) {
-  static const char *const views[] = {"tensor.empty", "tensor.expand_shape", "tensor.cast",
-                                      "tensor.extract_slice", "tensor.collapse_shape"};
-  for (size_t i = 0; i < sizeof views / sizeof views[0]; ++i)
-    if (shardStringIs(name, views[i]))
-      return false;
-  double results = resultBytes(op), first = operandBytes(op, 1, 0);
+  if (shardOpIsView(op) || shardStringIs(name, "tensor.empty"))
+    return false;
+  double results = resultBytes(op);
+  double first = mlirOperationGetNumOperands(op) ? operandBytes(op, 0, 0) : 0;
   if (shardStringIs(name, "tensor.insert_slice") || shardStringIs(name, "tensor.scatter"))
     out->bytes = 2 * first;
   else if (shardStringIs(name, "tensor.gather"))
     out->bytes = 2 * results;
   else
-    out->bytes = operandBytes(op, mlirOperationGetNumOperands(op), 0) + results;
+    out->bytes = allOperandBytes(op) + results;
   if (shardStringIs(name, "tensor.generate"))
     out->vectorFlops =
         (double)shardTypeElementCount(mlirValueGetType(mlirOperationGetResult(op, 0))) *
@@ -249,7 +385,8 @@ bool shardOpGetWork(MlirOperation op, ShardOpWork *out) {
   MlirStringRef name = shardOpGetName(op);
   if (mlirOperationGetNumResults(op) == 0 || startsWith(name, "shard.") ||
       shardStringIs(name, "arith.constant") ||
-      !mlirTypeIsARankedTensor(mlirValueGetType(mlirOperationGetResult(op, 0))))
+      !mlirTypeIsARankedTensor(mlirValueGetType(mlirOperationGetResult(op, 0))) ||
+      shardOpIsFolded(op))
     return false;
   MlirValue result = mlirOperationGetResult(op, 0);
   out->type = rateOf(elementOf(result));
@@ -257,8 +394,10 @@ bool shardOpGetWork(MlirOperation op, ShardOpWork *out) {
     return linalgWork(op, out);
   if (startsWith(name, "tensor."))
     return tensorWork(op, name, out);
-  if (startsWith(name, "arith.") || startsWith(name, "math."))
-    out->vectorFlops = (double)shardTypeElementCount(mlirValueGetType(result));
-  out->bytes = operandBytes(op, mlirOperationGetNumOperands(op), 0) + resultBytes(op);
+  if (isTensorArithmetic(op))
+    addLoops(op, stepsOf(op), 0, out);
+  else
+    out->bytes = allOperandBytes(op);
+  out->bytes += resultBytes(op);
   return true;
 }

@@ -19,6 +19,18 @@ int64_t shardContractionFlops(MlirOperation op);
 /// to), is a constant, or works on single numbers.
 bool shardOpGetWork(MlirOperation op, ShardOpWork *out);
 
+/// The op whose loops do the work of an elementwise op as well: the only reader of its result,
+/// maybe through reshapes, which is a linalg op without a product sum, or arith or math on tensors.
+/// It reads what the elementwise op reads, and the result is never in memory. Null: none.
+MlirOperation shardOpFusesInto(MlirOperation op);
+/// Whether no op of its own is left of an op: it is fused, or only orders the dimensions of what
+/// contractions alone read, which walk it in that order.
+bool shardOpIsFolded(MlirOperation op);
+/// Whether the result of an op lies in the memory of its first operand: reshapes, casts, slices.
+bool shardOpIsView(MlirOperation op);
+/// The op that makes a value, seen through reshapes; null for a block argument.
+MlirOperation shardValueProducer(MlirValue value);
+
 /// Bytes of a static ranked tensor; 0 of any other type.
 int64_t shardTypeBytes(MlirType type);
 

@@ -218,6 +218,7 @@ static const ShardMessage messages[] = {
     {"a shift without an axis of the mesh and an offset", 0, 0},
     {"stage … waits for a message here that is never sent", 0, 0},
     {"a step takes more than 13 days", 0, 0},
+    {"a result of '…' has no static shape, so that no time is known for it", 0, 0},
     {"… stages; the mesh's axis 'pp' must have that size", 0, 0},
     {"… …: 'spmd.global' and 'spmd.sharding' do not give its local shape", 0, 0},
     {"…: …", 0, 0},

@@ -11,6 +11,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct Hash {
   uint64_t a, b;
@@ -292,9 +293,10 @@ static void listSets(Partition *p, const SimStage *stage, const SimPlaces *place
   int32_t *profiles = SHARD_ARENA_ARRAY(arena, int32_t, n);
   int32_t *sizes = SHARD_ARENA_ARRAY(arena, int32_t, n);
   int32_t **sets = SHARD_ARENA_ARRAY(arena, int32_t *, n);
-  bool *done = SHARD_ARENA_ARRAY(arena, bool, n);
+  int32_t *setOf = SHARD_ARENA_ARRAY(arena, int32_t, n);
+  memset(setOf, -1, (size_t)n * sizeof(*setOf));
   for (int32_t c = 0; c < n; ++c) {
-    if (done[c])
+    if (setOf[c] >= 0)
       continue;
     int64_t first = p->out->classes[places->firstClass + c].firstRank;
     int64_t group = groups->groupOf[p->places[first]];
@@ -303,15 +305,16 @@ static void listSets(Partition *p, const SimStage *stage, const SimPlaces *place
     for (int64_t k = 0; k < groups->groupSize; ++k) {
       int64_t rank = stage->ranks[groups->members[group * groups->groupSize + k]];
       int32_t class = p->colours[rank];
-      if (done[class - places->firstClass])
+      if (setOf[class - places->firstClass] >= 0)
         continue;
-      done[class - places->firstClass] = true;
+      setOf[class - places->firstClass] = groups->nSets;
       set[size++] = class;
     }
     profiles[groups->nSets] = shardGroupsGetProfile(groups->groups, group);
     sizes[groups->nSets] = size;
     sets[groups->nSets++] = set;
   }
+  groups->setOf = setOf;
   groups->profiles = profiles;
   groups->setSizes = sizes;
   groups->sets = sets;

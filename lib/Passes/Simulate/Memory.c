@@ -11,7 +11,11 @@ typedef struct Buffer {
   int64_t takes;       // the buffer that it goes on in; -1: its own
   bool taken;
   bool outside; // an argument's, or the caller's for a result
+  bool folded;  // never in memory: the op that reads it does the op that makes it
 } Buffer;
+
+/// Ops that are folded one into the next are followed so far.
+enum { MAX_FOLDED = 64 };
 
 typedef struct Liveness {
   ShardArena *arena;
@@ -33,19 +37,23 @@ static int64_t findBuffer(const Liveness *l, MlirValue value) {
   return shardPointerMapGetOr(l->bufferOf, value.ptr, -1);
 }
 
-static MlirLogicalResult useOperands(void *user, MlirOperation op) {
-  Liveness *l = user;
+/// Uses what an op reads; of a value that is never in memory, what that is made of.
+static void useAt(Liveness *l, MlirOperation op, int depth) {
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); ++i) {
-    int64_t buffer = findBuffer(l, mlirOperationGetOperand(op, i));
-    if (buffer >= 0)
-      l->buffers[buffer].last = l->at;
+    MlirValue operand = mlirOperationGetOperand(op, i);
+    int64_t buffer = findBuffer(l, operand);
+    if (buffer < 0)
+      continue;
+    l->buffers[buffer].last = l->at;
+    MlirOperation producer = shardValueProducer(operand);
+    if (depth < MAX_FOLDED && l->buffers[buffer].folded && !mlirOperationIsNull(producer))
+      useAt(l, producer, depth + 1);
   }
-  return mlirLogicalResultSuccess();
 }
 
-static bool isView(MlirOperation op) {
-  return shardOpIs(op, "tensor.expand_shape") || shardOpIs(op, "tensor.collapse_shape") ||
-         shardOpIs(op, "tensor.extract_slice") || shardOpIs(op, "tensor.cast");
+static MlirLogicalResult useOperands(void *user, MlirOperation op) {
+  useAt(user, op, 0);
+  return mlirLogicalResultSuccess();
 }
 
 /// The operand that result `result` is written over; -1: none.
@@ -65,18 +73,19 @@ static intptr_t destinationOf(MlirOperation op, intptr_t result) {
 static void addResults(Liveness *l, MlirOperation op) {
   for (intptr_t i = 0; i < mlirOperationGetNumResults(op); ++i) {
     MlirValue result = mlirOperationGetResult(op, i);
-    int64_t source = isView(op) ? findBuffer(l, mlirOperationGetOperand(op, 0)) : -1;
+    int64_t source = shardOpIsView(op) ? findBuffer(l, mlirOperationGetOperand(op, 0)) : -1;
     if (source >= 0) {
       shardPointerMapSet(l->bufferOf, result.ptr, source);
       continue;
     }
-    bool unwritten = shardOpIs(op, "tensor.empty") || shardOpIs(op, "arith.constant");
+    bool folded = shardOpIsFolded(op);
+    bool unwritten = folded || shardOpIs(op, "tensor.empty") || shardOpIs(op, "arith.constant");
     int64_t bytes = unwritten ? 0 : shardTypeBytes(mlirValueGetType(result));
     intptr_t destination = destinationOf(op, i);
     int64_t init = destination < 0 || destination >= mlirOperationGetNumOperands(op)
                        ? -1
                        : findBuffer(l, mlirOperationGetOperand(op, destination));
-    addBuffer(l, result, (Buffer){bytes, l->at, l->at, init, false, false});
+    addBuffer(l, result, (Buffer){bytes, l->at, l->at, init, false, false, folded});
   }
 }
 
@@ -112,7 +121,7 @@ void simBodyMemory(SimBody *body, const ShardPointerMap *innerPeak, ShardArena *
   Liveness l = {.arena = scratch, .bufferOf = shardPointerMapCreate(scratch, 64)};
   int64_t nOps = 0;
   for (intptr_t i = 0; i < mlirBlockGetNumArguments(body->block); ++i)
-    addBuffer(&l, mlirBlockGetArgument(body->block, i), (Buffer){0, 0, 0, -1, false, true});
+    addBuffer(&l, mlirBlockGetArgument(body->block, i), (Buffer){0, 0, 0, -1, false, true, false});
   for (MlirOperation op = mlirBlockGetFirstOperation(body->block); !mlirOperationIsNull(op);
        op = mlirOperationGetNextInBlock(op)) {
     l.at = nOps++;

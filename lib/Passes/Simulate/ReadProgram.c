@@ -28,6 +28,7 @@ typedef struct Reader {
   SimBody **bodies; // [nFunctions] null: not read
   bool *open;       // [nFunctions] being read
   ShardPointerMap *innerPeak;
+  ShardPointerMap *innerOp; // where the peak of what an op calls or contains is
 } Reader;
 
 static SimBody *readBlock(Reader *reader, MlirBlock block, bool stage);
@@ -91,8 +92,10 @@ static void addCall(Reader *reader, SimBody *body, MlirOperation op, const SimBo
 
 static void keepPeak(Reader *reader, MlirOperation op, const SimBody *inner) {
   int64_t peak = shardPointerMapGetOr(reader->innerPeak, op.ptr, 0);
-  if (inner->peakBytes > peak)
-    shardPointerMapSet(reader->innerPeak, op.ptr, inner->peakBytes);
+  if (inner->peakBytes <= peak)
+    return;
+  shardPointerMapSet(reader->innerPeak, op.ptr, inner->peakBytes);
+  shardPointerMapSet(reader->innerOp, op.ptr, (int64_t)(intptr_t)inner->deepOp.ptr);
 }
 
 static SimBody *readFunction(Reader *reader, MlirOperation call) {
@@ -168,7 +171,7 @@ static SimStep *addNumbered(Reader *reader, SimBody *body, SimStep step) {
   return addStep(reader, body, step);
 }
 
-static int64_t integerOf(MlirOperation op, const char *name, int64_t other) {
+int64_t simIntegerOf(MlirOperation op, const char *name, int64_t other) {
   int64_t value;
   MlirAttribute attribute = shardOpGetAttribute(op, name);
   return !mlirAttributeIsNull(attribute) && shardAttrGetI64(attribute, &value) ? value : other;
@@ -217,8 +220,8 @@ static bool readCollective(Reader *reader, SimBody *body, MlirOperation op) {
   bool gathers = step.collective == SHARD_COLLECTIVE_ALL_GATHER;
   MlirValue value = gathers ? mlirOperationGetResult(op, 0) : mlirOperationGetOperand(op, 0);
   step.bytes = shardTypeBytes(mlirValueGetType(value));
-  step.round = integerOf(op, "spmd.round", 0);
-  step.channel = integerOf(op, "spmd.channel", integerOf(op, "spmd.site", 0));
+  step.round = simIntegerOf(op, "spmd.round", 0);
+  step.channel = simIntegerOf(op, "spmd.channel", simIntegerOf(op, "spmd.site", 0));
   bool shifts = step.collective == SHARD_COLLECTIVE_PERMUTE;
   int32_t pp = reader->program->ppAxis;
   if (shifts) {
@@ -242,7 +245,23 @@ static bool readCollective(Reader *reader, SimBody *body, MlirOperation op) {
 // Blocks
 //===----------------------------------------------------------------------===//
 
+/// Bytes and operations are counted on shapes: all of them must be there.
+static bool checkStatic(MlirOperation op) {
+  for (intptr_t i = 0; i < mlirOperationGetNumResults(op); ++i) {
+    MlirType type = mlirValueGetType(mlirOperationGetResult(op, i));
+    if (!mlirTypeIsATensor(type) || shardTypeElementCount(type) >= 0)
+      continue;
+    MlirStringRef name = shardOpGetName(op);
+    shardEmitError(op, "a result of '%.*s' has no static shape, so that no time is known for it",
+                   (int)name.length, name.data);
+    return false;
+  }
+  return true;
+}
+
 static bool readOp(Reader *reader, SimBody *body, MlirOperation op, bool stage) {
+  if (!checkStatic(op))
+    return false;
   MlirStringRef name = shardOpGetName(op);
   if (shardStringIs(name, "func.call"))
     return readCall(reader, body, op);
@@ -276,6 +295,10 @@ static SimBody *readBlock(Reader *reader, MlirBlock block, bool stage) {
   addTimes(reader->program, body);
   int64_t *opBytes;
   simBodyMemory(body, reader->innerPeak, reader->program->arena, &opBytes);
+  body->deepOp = body->peakOp;
+  int64_t deep;
+  if (body->peakOp.ptr && shardPointerMapGet(reader->innerOp, body->peakOp.ptr, &deep))
+    body->deepOp.ptr = (void *)(intptr_t)deep;
   size_t next = 0;
   int64_t at = 0;
   for (MlirOperation op = mlirBlockGetFirstOperation(block);
@@ -379,7 +402,8 @@ bool simProgramRead(SimProgram *program) {
   listRanks(program);
   Reader reader = {.program = program,
                    .functions = shardPointerMapCreate(program->arena, 64),
-                   .innerPeak = shardPointerMapCreate(program->arena, 64)};
+                   .innerPeak = shardPointerMapCreate(program->arena, 64),
+                   .innerOp = shardPointerMapCreate(program->arena, 64)};
   listFunctions(&reader);
   reader.bodies = SHARD_ARENA_ARRAY(program->arena, SimBody *, reader.nFunctions);
   reader.open = SHARD_ARENA_ARRAY(program->arena, bool, reader.nFunctions);

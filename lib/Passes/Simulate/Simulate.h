@@ -20,6 +20,8 @@ static inline int64_t simTimes(int64_t ps, int64_t times) {
   return __builtin_mul_overflow(ps, times, &product) || product > SIM_MAX_PS ? SIM_MAX_PS : product;
 }
 int64_t simPicoseconds(double seconds); // to the nearest
+/// An integer attribute; `other` when there is none of that name.
+int64_t simIntegerOf(MlirOperation op, const char *name, int64_t other);
 
 //===----------------------------------------------------------------------===//
 // The program
@@ -58,8 +60,9 @@ struct SimBody {
   bool communicates;
   int64_t *ps; // [nKinds] when it does not communicate
   double flops, vectorFlops, memoryBytes;
-  int64_t peakBytes; // live values, arguments and results apart
-  MlirOperation peakOp;
+  int64_t peakBytes;    // live values, arguments and results apart
+  MlirOperation peakOp; // of this block
+  MlirOperation deepOp; // of what it calls, where the peak is there
 };
 
 typedef struct SimStage {
@@ -115,6 +118,7 @@ typedef struct SimGroups {
   const int32_t *groupOf;  // [nRanks of the stage]
   const int64_t *members;  // [nGroups * groupSize] numbers in the stage
   int32_t nSets;           // groups of equal members
+  const int32_t *setOf;    // [nClasses of the stage]
   const int32_t *profiles; // [nSets]
   const int32_t *setSizes; // [nSets] classes
   int32_t *const *sets;    // [nSets][setSizes] classes
@@ -173,11 +177,25 @@ typedef struct SimCalls {
   ShardAlgorithm algorithm;
 } SimCalls;
 
+/// What a rank did for a while.
+typedef struct SimEvent {
+  const SimStep *step;
+  MlirOperation call; // of the stage, that it is part of; null: none
+  int64_t beginPs, endPs;
+  int64_t waitPs; // at its beginning, for other ranks
+} SimEvent;
+
+typedef struct SimEvents {
+  size_t nEvents, capacity, nLeftOut;
+  SimEvent *events;
+} SimEvents;
+
 typedef struct SimRun {
   int64_t stepPs;
   SimClock *clocks;    // [nClasses]
   SimCalls **calls;    // [nStages][nNumbered]
   int64_t **startedPs; // [nStages][steps of the stage's body] of its first class
+  SimEvents *events;   // [nStages] of its first class
 } SimRun;
 
 /// One step. False after one error: a message that never comes.

@@ -88,6 +88,38 @@ static const char *opText(const Output *o, MlirOperation op) {
                           shardLocationText(mlirOperationGetLocation(op), o->arena));
 }
 
+static void writeEvents(const Output *o, int32_t s, ShardSimulatedStage *out) {
+  static const ShardSimulatedKind kinds[] = {[SIM_COMPUTE] = SHARD_SIMULATED_COMPUTE,
+                                             [SIM_CALL] = SHARD_SIMULATED_COMPUTE,
+                                             [SIM_COLLECTIVE] = SHARD_SIMULATED_COLLECTIVE,
+                                             [SIM_SEND] = SHARD_SIMULATED_SEND,
+                                             [SIM_RECEIVE] = SHARD_SIMULATED_RECEIVE};
+  const SimEvents *events = &o->run->events[s];
+  ShardSimulatedEvent *list = SHARD_ARENA_ARRAY(o->arena, ShardSimulatedEvent, events->nEvents);
+  ShardPointerMap *nameOf = shardPointerMapCreate(o->arena, 64);
+  for (size_t i = 0; i < events->nEvents; ++i) {
+    const SimEvent *event = &events->events[i];
+    MlirOperation op = event->step->op;
+    int64_t name;
+    if (!shardPointerMapGet(nameOf, op.ptr, &name)) {
+      name = (int64_t)(intptr_t)opText(o, op);
+      shardPointerMapSet(nameOf, op.ptr, name);
+    }
+    int64_t layer =
+        mlirOperationIsNull(event->call) ? -1 : simIntegerOf(event->call, "spmd.layer", -1);
+    list[i] = (ShardSimulatedEvent){.kind = kinds[event->step->kind],
+                                    .beginPs = event->beginPs,
+                                    .endPs = event->endPs,
+                                    .waitPs = event->waitPs,
+                                    .name = (const char *)(intptr_t)name,
+                                    .layer = layer < 0 ? simIntegerOf(op, "spmd.layer", -1) : layer,
+                                    .site = simIntegerOf(op, "spmd.site", -1)};
+  }
+  out->events = list;
+  out->nEvents = (intptr_t)events->nEvents;
+  out->nEventsLeftOut = (intptr_t)events->nLeftOut;
+}
+
 static void writeStages(const Output *o) {
   ShardSimulatedStage *list = SHARD_ARENA_ARRAY(o->arena, ShardSimulatedStage, o->program->nStages);
   for (int32_t s = 0; s < o->program->nStages; ++s) {
@@ -102,8 +134,9 @@ static void writeStages(const Output *o) {
                                     .resultBytes = stage->resultBytes,
                                     .peakBytes = stage->argumentBytes + stage->resultBytes +
                                                  stage->body->peakBytes,
-                                    .peakOp = opText(o, stage->body->peakOp)};
+                                    .peakOp = opText(o, stage->body->deepOp)};
     writeMemory(o, s, &list[s]);
+    writeEvents(o, s, &list[s]);
   }
   o->out->stages = list;
   o->out->nStages = o->program->nStages;
@@ -112,12 +145,6 @@ static void writeStages(const Output *o) {
 //===----------------------------------------------------------------------===//
 // Sites
 //===----------------------------------------------------------------------===//
-
-static int64_t siteOf(const SimStep *step) {
-  int64_t site = -1;
-  MlirAttribute attribute = shardOpGetAttribute(step->op, "spmd.site");
-  return !mlirAttributeIsNull(attribute) && shardAttrGetI64(attribute, &site) ? site : -1;
-}
 
 static int compareSites(const void *a, const void *b) {
   const ShardSimulatedSite *x = a, *y = b;
@@ -137,7 +164,7 @@ static intptr_t listSites(const Output *o, ShardSimulatedSite *list) {
         continue;
       const char *algorithm = calls->count ? shardAlgorithmName(calls->algorithm) : "";
       list[n++] = (ShardSimulatedSite){
-          .site = siteOf(step),
+          .site = simIntegerOf(step->op, "spmd.site", -1),
           .kind = shardCollectiveKind(step->op),
           .count = calls->count,
           .bytes = calls->count ? step->bytes : 0,
