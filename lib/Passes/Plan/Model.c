@@ -325,24 +325,33 @@ static void findInnerSequence(ShardModel *model) {
 }
 
 /// Heads of a cache stand in it as its positions do, but products with weights make them. Where
-/// other classes are left, such ones are no sequence.
+/// other classes are left, or of a cache, such ones are no sequence; nor is what no product runs
+/// over (layers that share a cache) where one runs over another of its classes.
 static void dropFeatures(ShardModel *model, const uint8_t *ofStates) {
   const ShardRules *rules = model->rules;
   uint8_t *made = SHARD_ARENA_ARRAY(model->arena, uint8_t, rules->nClasses ? rules->nClasses : 1);
+  uint8_t *met = SHARD_ARENA_ARRAY(model->arena, uint8_t, rules->nClasses + 1);
   for (int32_t f = 0; f < rules->nFunctions; ++f)
     for (int32_t o = 0; o < rules->functions[f].nOps; ++o) {
       const ShardOpRule *rule = &rules->functions[f].ops[o];
       for (int32_t p = 0; rule->contraction && p < rule->nOperands; ++p) {
         const ShardValueInfo *value = &rules->values[rule->operands[p].value];
-        for (int32_t a = 0; a < value->nAtoms && model->weight[rule->operands[p].value]; ++a)
-          made[value->atoms[a].klass] = 1;
+        for (int32_t a = 0; a < value->nAtoms; ++a) {
+          int32_t c = value->atoms[a].klass;
+          made[c] |= model->weight[rule->operands[p].value];
+          met[c] = 1;
+        }
       }
     }
-  bool others = false;
-  for (int32_t c = 0; c < rules->nClasses; ++c)
+  bool others = false, multiplied = false;
+  for (int32_t c = 0; c < rules->nClasses; ++c) {
     others |= model->sequence[c] && !made[c];
-  for (int32_t c = 0; c < rules->nClasses; ++c)
+    multiplied |= model->sequence[c] && ofStates[c] && !made[c] && met[c];
+  }
+  for (int32_t c = 0; c < rules->nClasses; ++c) {
     model->sequence[c] &= !made[c] || !(others || ofStates[c]);
+    model->sequence[c] &= !ofStates[c] || met[c] || !multiplied;
+  }
 }
 
 /// Marks the classes that stand between the first and the last dimension of a value.
