@@ -1,4 +1,5 @@
 # cmake -DOUTPUT=FILE.c -P EmbedClusters.cmake FILE.json...: the files as C arrays, by name.
+include(${CMAKE_CURRENT_LIST_DIR}/EmbedBytes.cmake)
 set(text "// Written by cmake/EmbedClusters.cmake from share/shard/clusters.\n#include \"Cluster.h\"\n")
 set(rows "")
 math(EXPR last "${CMAKE_ARGC} - 1")
@@ -9,10 +10,7 @@ foreach(i RANGE ${last})
   endif()
   get_filename_component(name "${file}" NAME_WE)
   string(MAKE_C_IDENTIFIER "preset_${name}" symbol)
-  file(READ "${file}" bytes HEX)
-  string(REGEX REPLACE "(................................................)" "\\1\n" bytes "${bytes}")
-  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
-  string(APPEND text "static const unsigned char ${symbol}[] = {\n${bytes}\n};\n")
+  embed_bytes("${file}" ${symbol} text)
   string(APPEND rows "    {\"${name}\", ${symbol}, sizeof(${symbol})},\n")
 endforeach()
 string(APPEND text "const ShardClusterPreset shardClusterPresets[] = {\n${rows}};\n"

@@ -13,7 +13,9 @@
 #include <string.h>
 
 bool shardOptAsksCluster(const ShardOptOptions *options) {
-  return !options->simulate && (options->cluster || options->printCluster || options->explainCost);
+  bool ofProgram = options->nReports || options->trace;
+  return !options->simulate &&
+         (options->printCluster || options->explainCost || (options->cluster && !ofProgram));
 }
 
 bool shardOptFail(const char *format, ...) {
@@ -141,8 +143,8 @@ static bool checkOptions(const ShardOptOptions *options) {
     return shardOptFail("'--%s' needs a cluster: --cluster=FILE|PRESET[:DEVICES]", asked);
   if (!options->printCluster && !options->explainCost)
     return shardOptFail(
-        "'--cluster' is read by --print-cluster, --explain-cost and --simulate only; no pass uses "
-        "it yet");
+        "'--cluster' is read by --print-cluster, --explain-cost, --simulate, --report and --trace "
+        "only; no pass uses it yet");
   if (options->printCluster && options->explainCost)
     return shardOptFail("'--print-cluster' does not go with --explain-cost");
   if (options->inputGiven || options->degrees || options->nForeign)

@@ -36,7 +36,7 @@ typedef struct Driver {
   char *annotations; // text for --dump-annotations; null until the pass has run
   size_t nWarnings;
   char **warnings;
-  ShardOutputFile *pending; // [nReports + 1], of which nPending are open
+  ShardOutputFile *pending; // [nReports + 2], of which nPending are open
   int nPending;
   ShardOptWeights weights;
   // Progress on a terminal.
@@ -139,11 +139,16 @@ static bool keepText(char **text, TextWriter write, MlirOperation module) {
 
 static void inspectModule(void *user, const char *pass, MlirOperation module) {
   Driver *driver = user;
-  if (driver->options->dumpAnnotations && strcmp(pass, "shard-propagate") == 0)
+  const ShardOptOptions *options = driver->options;
+  if (options->dumpAnnotations && strcmp(pass, "shard-propagate") == 0)
     keepText(&driver->annotations, writeAnnotations, module);
-  if (strcmp(pass, "shard-spmdize") == 0)
-    driver->report = shardReportCreate(module, (intptr_t)driver->nWarnings,
-                                       (const char *const *)driver->warnings);
+  if (strcmp(pass, "shard-spmdize") != 0)
+    return;
+  driver->report =
+      shardReportCreate(module, (intptr_t)driver->nWarnings, (const char *const *)driver->warnings);
+  bool timed = options->cluster && (options->nReports || options->trace);
+  if (driver->report && timed && !shardOptAddTimes(options, module, driver->report))
+    driver->failed = true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -161,23 +166,26 @@ static bool prepareText(Driver *driver, const char *path, MlirStringRef text) {
   return true;
 }
 
+static MlirStringRef reportText(ShardReport *report, const char *path) {
+  const char *suffix = strrchr(path, '.');
+  if (strcmp(suffix, ".html") == 0)
+    return shardReportGetPage(report);
+  return strcmp(suffix, ".json") == 0 ? shardReportGetJson(report) : shardReportGetText(report);
+}
+
 static bool prepareTexts(Driver *driver) {
   const ShardOptOptions *options = driver->options;
-  driver->pending = calloc((size_t)options->nReports + 1, sizeof *driver->pending);
+  driver->pending = calloc((size_t)options->nReports + 2, sizeof *driver->pending);
   if (!driver->pending)
     return fail(driver, "out of memory");
   if (options->dumpAnnotations && !prepareText(driver, options->dumpAnnotations,
                                                mlirStringRefCreateFromCString(driver->annotations)))
     return false;
-  for (int i = 0; i < options->nReports; ++i) {
-    const char *path = options->reports[i];
-    size_t length = strlen(path);
-    bool json = length > 5 && strcmp(path + length - 5, ".json") == 0;
-    if (!prepareText(driver, path,
-                     json ? shardReportGetJson(driver->report)
-                          : shardReportGetText(driver->report)))
+  if (options->trace && !prepareText(driver, options->trace, shardReportGetTrace(driver->report)))
+    return false;
+  for (int i = 0; i < options->nReports; ++i)
+    if (!prepareText(driver, options->reports[i], reportText(driver->report, options->reports[i])))
       return false;
-  }
   return true;
 }
 
@@ -300,6 +308,18 @@ static bool checkSplit(Driver *driver) {
   return true;
 }
 
+static bool checkTrace(Driver *driver) {
+  const ShardOptOptions *options = driver->options;
+  if (!options->cluster)
+    return fail(driver, "'--trace' needs a cluster: --cluster=FILE|PRESET[:DEVICES]");
+  if (samePath(options->trace, options->output))
+    return fail(driver, "'%s' is both the output and the trace", options->output);
+  for (int i = 0; i < options->nReports; ++i)
+    if (samePath(options->reports[i], options->trace))
+      return fail(driver, "'%s' is both a report and the trace", options->trace);
+  return true;
+}
+
 static bool checkOptions(Driver *driver) {
   const ShardOptOptions *options = driver->options;
   char message[512];
@@ -323,6 +343,8 @@ static bool checkOptions(Driver *driver) {
       return fail(driver, "'%s' is both the output and a report", options->output);
   if (samePath(options->dumpAnnotations, options->output))
     return fail(driver, "'%s' is both the output and the annotations", options->output);
+  if (options->trace && !checkTrace(driver))
+    return false;
   if (options->simulate && !shardOptCheckSimulate(options))
     return !(driver->failed = true);
   if (options->splitWeights && !checkSplit(driver))
@@ -330,6 +352,7 @@ static bool checkOptions(Driver *driver) {
   bool ok = options->splitWeights || checkWritable(driver, options->output);
   for (int i = 0; ok && i < options->nReports; ++i)
     ok = checkWritable(driver, options->reports[i]);
+  ok = ok && (!options->trace || checkWritable(driver, options->trace));
   return ok && (!options->dumpAnnotations || checkWritable(driver, options->dumpAnnotations));
 }
 
@@ -436,11 +459,12 @@ static bool run(Driver *driver) {
   if (driver->failed) // a report that could not be made
     return false;
   if (!runsPasses && !options->simulate &&
-      (options->nReports || options->dumpAnnotations || options->stage >= 0 ||
+      (options->nReports || options->trace || options->dumpAnnotations || options->stage >= 0 ||
        options->emit != SHARD_OPT_EMIT_MLIR))
     return fail(driver, "'--extract-weights' alone does not shard; add --auto-shard=LIST");
-  if (options->nReports && !driver->report)
-    return fail(driver, "'--report' needs the sharded program: %s",
+  if ((options->nReports || options->trace) && !driver->report)
+    return fail(driver, "'--%s' needs the sharded program: %s",
+                options->nReports ? "report" : "trace",
                 options->stopAfter ? "--stop-after ends before 'shard-spmdize'"
                                    : "the input is lowered already");
   if (options->dumpAnnotations && !driver->annotations)
@@ -475,8 +499,8 @@ int shardOptJoin(const ShardOptOptions *options) {
   char message[1024];
   bool ok = true;
   if (options->inputGiven || options->nForeign || options->splitWeights || options->degrees ||
-      options->emitGiven || options->nReports || options->stopAfter || options->stage >= 0 ||
-      options->extractWeights || options->dumpAnnotations || options->args)
+      options->emitGiven || options->nReports || options->trace || options->stopAfter ||
+      options->stage >= 0 || options->extractWeights || options->dumpAnnotations || options->args)
     ok = fail(&driver, "'--join-weights' takes -o FILE.safetensors, and nothing else");
   else if (!shardSafetensorsNamed(options->output) || strstr(options->output, ".json"))
     ok = fail(&driver, "'--join-weights' needs a file: -o FILE.safetensors");

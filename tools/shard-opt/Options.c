@@ -51,6 +51,7 @@ typedef enum OptionId {
   ID_PRINT_CLUSTER,
   ID_EXPLAIN_COST,
   ID_SIMULATE,
+  ID_TRACE,
   ID_LIST_PASSES,
   ID_REFERENCE,
   ID_VERSION,
@@ -100,7 +101,7 @@ static const struct {
                  "CPU to generate code for (default: this machine; 'generic' for any)", true},
     [ID_STAGE] = {"stage", OPTION_TEXT, NULL, "N", "Only the program of pipeline stage N", true},
     [ID_OUTPUT] = {"o", OPTION_TEXT, NULL, "FILE", "Output (default: standard output)", false},
-    [ID_REPORT] = {"report", OPTION_TEXT_LIST, NULL, "FILE.json|FILE.txt",
+    [ID_REPORT] = {"report", OPTION_TEXT_LIST, NULL, "FILE.html|.json|.txt",
                    "Layout, collectives and bytes of the emitted program; repeatable", true},
     [ID_DUMP_ANNOTATIONS] = {"dump-annotations", OPTION_TEXT, NULL, "FILE",
                              "The chosen layout, in the form that --annotations reads", true},
@@ -126,6 +127,8 @@ static const struct {
          "Ways of a collective on --cluster: all-reduce:bytes=25e9,ranks=8,stride=1", true},
     [ID_SIMULATE] = {"simulate", OPTION_OPTIONAL_TEXT, NULL, "text|json",
                      "Time and memory of a step on --cluster, in place of the program", true},
+    [ID_TRACE] = {"trace", OPTION_TEXT, NULL, "FILE.json",
+                  "Events of a step on --cluster, to be opened in Perfetto", true},
     [ID_LIST_PASSES] = {"list-passes", OPTION_FLAG, NULL, NULL,
                         "The passes of this project and their options", false},
     [ID_REFERENCE] = {"reference", OPTION_FLAG, NULL, NULL,
@@ -257,6 +260,8 @@ static bool setValue(ShardOptOptions *options, int id, const char *value) {
     if (*value && strcmp(value, "text") != 0 && strcmp(value, "json") != 0)
       return fail("'--simulate' is text or json, not '%s'", value);
     return setOnce(name, &options->simulate, *value ? value : "text");
+  case ID_TRACE:
+    return setOnce(name, &options->trace, value);
   case ID_STOP_AFTER:
     return setOnce(name, &options->stopAfter, value);
   case ID_MCPU:
@@ -291,8 +296,9 @@ static bool setValue(ShardOptOptions *options, int id, const char *value) {
     options->output = value;
     return true;
   case ID_REPORT:
-    if (!hasSuffix(value, ".json") && !hasSuffix(value, ".txt"))
-      return fail("'--report' writes FILE.json or FILE.txt; '%s' ends in neither", value);
+    if (!hasSuffix(value, ".html") && !hasSuffix(value, ".json") && !hasSuffix(value, ".txt"))
+      return fail("'--report' writes FILE.html, FILE.json or FILE.txt; '%s' ends in none of them",
+                  value);
     for (int i = 0; i < options->nReports; ++i)
       if (strcmp(options->reports[i], value) == 0)
         return fail("'--report=%s' is given twice", value);

@@ -24,6 +24,7 @@ typedef struct ShardOptOptions {
   const char *cluster, *explainCost;
   const char *printCluster; // "text" or "json"
   const char *simulate;     // the same
+  const char *trace;
   const char *stopAfter, *mcpu;
   char *dims;           // all of --dim, separated by commas; owned
   char *forbid;         // all of --forbid; owned

@@ -3,8 +3,6 @@
 
 #include "Cluster.h"
 
-#include "shard/Simulate.h"
-
 #include <stdio.h>
 #include <string.h>
 
@@ -37,4 +35,17 @@ bool shardOptSimulate(const ShardOptOptions *options, MlirOperation module) {
   shardSimulationDestroy(simulation);
   shardClusterDestroy(cluster);
   return ok;
+}
+
+bool shardOptAddTimes(const ShardOptOptions *options, MlirOperation module, ShardReport *report) {
+  char *error = NULL;
+  ShardCluster *cluster = shardClusterCreate(options->cluster, &error);
+  if (!cluster)
+    return shardOptFailOwned(error);
+  ShardSimulation *simulation = shardSimulationCreate(module, cluster, NULL);
+  if (simulation)
+    shardReportAddTimes(report, cluster, simulation);
+  shardSimulationDestroy(simulation);
+  shardClusterDestroy(cluster);
+  return simulation != NULL;
 }

@@ -2,42 +2,36 @@
 // The form of the JSON is fixed by FORMATS, Report; keys are only added.
 //===----------------------------------------------------------------------===//
 #define _GNU_SOURCE
-#include "shard/Report.h"
+#include "Report.h"
 
-#include "../Analysis/Count.h"
 #include "../Core/Text.h"
 
 #include "mlir-c/BuiltinAttributes.h"
 #include "mlir-c/BuiltinTypes.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct ShardReport {
-  char *json, *text, *summary; // from malloc
-};
 
 //===----------------------------------------------------------------------===//
 // JSON
 //===----------------------------------------------------------------------===//
 
-static json_t *textJson(MlirStringRef text) {
+json_t *shardReportText(MlirStringRef text) {
   json_t *json = json_stringn(text.length ? text.data : "", text.length);
   return json ? json : json_string("?"); // not UTF-8
 }
 
 static json_t *cTextJson(const char *text) {
-  return textJson(mlirStringRefCreateFromCString(text));
+  return shardReportText(mlirStringRefCreateFromCString(text));
 }
 
-static const char *elementTypeText(MlirType type, ShardArena *arena) {
+const char *shardReportElementType(MlirType type, ShardArena *arena) {
   return shardTypeText(mlirTypeIsAShaped(type) ? mlirShapedTypeGetElementType(type) : type, arena);
 }
 
-static json_t *shapeJson(MlirType type) {
+json_t *shardReportShape(MlirType type) {
   json_t *shape = json_array();
   if (mlirTypeIsARankedTensor(type))
     for (intptr_t i = 0; i < mlirShapedTypeGetRank(type); ++i)
@@ -45,16 +39,15 @@ static json_t *shapeJson(MlirType type) {
   return shape;
 }
 
-// Nested arrays of strings and integers, arrays of integers, strings.
-static json_t *attributeJson(MlirAttribute attribute) {
+json_t *shardReportAttribute(MlirAttribute attribute) {
   if (mlirAttributeIsNull(attribute))
     return json_null();
   if (mlirAttributeIsAString(attribute))
-    return textJson(mlirStringAttrGetValue(attribute));
+    return shardReportText(mlirStringAttrGetValue(attribute));
   json_t *array = json_array();
   if (mlirAttributeIsAArray(attribute))
     for (intptr_t i = 0, n = mlirArrayAttrGetNumElements(attribute); i < n; ++i)
-      json_array_append_new(array, attributeJson(mlirArrayAttrGetElement(attribute, i)));
+      json_array_append_new(array, shardReportAttribute(mlirArrayAttrGetElement(attribute, i)));
   else if (mlirAttributeIsADenseI64Array(attribute))
     for (intptr_t i = 0, n = mlirDenseArrayGetNumElements(attribute); i < n; ++i)
       json_array_append_new(array, json_integer(mlirDenseI64ArrayGetElement(attribute, i)));
@@ -82,11 +75,12 @@ static json_t *argumentsJson(const ShardCount *count, ShardArena *arena) {
     json_t *entry = json_pack(
         "{s:I, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:I}", "index", (json_int_t)argument->index,
         "name", cTextJson(argument->name), "role", cTextJson(argument->role), "shape",
-        shapeJson(argument->global), "type", elementTypeText(argument->global, arena), "view",
-        attributeJson(argument->view), "sharding", attributeJson(argument->sharding), "stages",
-        stages, "bytesPerDevice", (json_int_t)argument->bytesPerDevice);
+        shardReportShape(argument->global), "type", shardReportElementType(argument->global, arena),
+        "view", shardReportAttribute(argument->view), "sharding",
+        shardReportAttribute(argument->sharding), "stages", stages, "bytesPerDevice",
+        (json_int_t)argument->bytesPerDevice);
     if (!mlirAttributeIsNull(argument->window))
-      json_object_set_new(entry, "window", attributeJson(argument->window));
+      json_object_set_new(entry, "window", shardReportAttribute(argument->window));
     int64_t alias;
     if (shardAttrGetI64(argument->alias, &alias))
       json_object_set_new(entry, "alias", json_integer(alias));
@@ -112,10 +106,11 @@ static json_t *collectivesJson(const ShardCount *count, ShardArena *arena) {
     json_array_append_new(
         collectives,
         json_pack("{s:I, s:s, s:o, s:o, s:s, s:f, s:I, s:o, s:o, s:o}", "site",
-                  (json_int_t)site->site, "kind", site->kind, "axes", attributeJson(site->axes),
-                  "shape", shapeJson(site->type), "type", elementTypeText(site->type, arena),
-                  "bytes", site->bytes, "count", (json_int_t)site->nTimes, "cause",
-                  cTextJson(site->cause), "op", cTextJson(site->op), "calls", calls));
+                  (json_int_t)site->site, "kind", site->kind, "axes",
+                  shardReportAttribute(site->axes), "shape", shardReportShape(site->type), "type",
+                  shardReportElementType(site->type, arena), "bytes", site->bytes, "count",
+                  (json_int_t)site->nTimes, "cause", cTextJson(site->cause), "op",
+                  cTextJson(site->op), "calls", calls));
   }
   return collectives;
 }
@@ -137,22 +132,20 @@ static json_t *devicesJson(const ShardCount *count) {
   return devices;
 }
 
-static char *makeJson(const ShardCount *count, ShardArena *arena, intptr_t nWarnings,
-                      const char *const *warnings) {
-  json_t *axes = json_array(), *list = json_array();
+static json_t *makeJson(const ShardCount *count, MlirOperation module, ShardArena *arena,
+                        intptr_t nWarnings, const char *const *warnings) {
+  json_t *axes = json_array(), *list = json_array(), *collectives = collectivesJson(count, arena);
   for (int32_t a = 0; a < count->mesh.nAxes; ++a)
     json_array_append_new(axes, json_pack("{s:s, s:I}", "name", count->mesh.names[a], "size",
                                           (json_int_t)count->mesh.sizes[a]));
   for (intptr_t i = 0; i < nWarnings; ++i)
     json_array_append_new(list, cTextJson(warnings[i]));
-  json_t *root =
-      json_pack("{s:i, s:{s:o, s:I}, s:o, s:o, s:o, s:o, s:o}", "version", 1, "mesh", "axes", axes,
-                "devices", (json_int_t)shardMeshDeviceCount(&count->mesh), "stages",
-                stagesJson(count), "arguments", argumentsJson(count, arena), "collectives",
-                collectivesJson(count, arena), "devices", devicesJson(count), "warnings", list);
-  char *text = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
-  json_decref(root);
-  return text;
+  return json_pack("{s:i, s:{s:o, s:I}, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "version", 1, "mesh",
+                   "axes", axes, "devices", (json_int_t)shardMeshDeviceCount(&count->mesh),
+                   "stages", stagesJson(count), "arguments", argumentsJson(count, arena),
+                   "collectives", collectives, "devices", devicesJson(count), "warnings", list,
+                   "communication", shardReportCommunication(collectives), "values",
+                   shardReportValues(module, arena));
 }
 
 //===----------------------------------------------------------------------===//
@@ -186,7 +179,7 @@ static const char *shapeText(MlirType type, ShardArena *arena) {
   if (mlirTypeIsARankedTensor(type))
     for (intptr_t i = 0; i < mlirShapedTypeGetRank(type); ++i)
       text = shardArenaFormat(arena, "%s%" PRId64 "x", text, mlirShapedTypeGetDimSize(type, i));
-  return shardArenaFormat(arena, "%s%s", text, elementTypeText(type, arena));
+  return shardArenaFormat(arena, "%s%s", text, shardReportElementType(type, arena));
 }
 
 static const char *axesText(MlirAttribute axes, ShardArena *arena) {
@@ -342,7 +335,7 @@ ShardReport *shardReportCreate(MlirOperation module, intptr_t nWarnings,
   const ShardCount *count = shardCountCreate(module, arena);
   ShardReport *report = count ? calloc(1, sizeof *report) : NULL;
   if (report) {
-    report->json = makeJson(count, arena, nWarnings, warnings);
+    report->root = makeJson(count, module, arena, nWarnings, warnings);
     report->text = makeText(count, arena, true, nWarnings, warnings);
     report->summary = makeText(count, arena, false, nWarnings, warnings);
   }
@@ -353,9 +346,12 @@ ShardReport *shardReportCreate(MlirOperation module, intptr_t nWarnings,
 void shardReportDestroy(ShardReport *report) {
   if (!report)
     return;
+  json_decref(report->root);
   free(report->json);
   free(report->text);
   free(report->summary);
+  free(report->page);
+  free(report->trace);
   free(report);
 }
 
@@ -363,6 +359,17 @@ static MlirStringRef asText(const char *text) {
   return text ? mlirStringRefCreateFromCString(text) : mlirStringRefCreate("", 0);
 }
 
-MlirStringRef shardReportGetJson(ShardReport *report) { return asText(report->json); }
+// Written when first asked for: what --cluster adds stands in it by then.
+MlirStringRef shardReportGetJson(ShardReport *report) {
+  if (!report->json)
+    report->json = json_dumps(report->root, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
+  return asText(report->json);
+}
+MlirStringRef shardReportGetPage(ShardReport *report) {
+  if (!report->page)
+    report->page = shardReportFormatPage(report->root, shardReportGetJson(report).data);
+  return asText(report->page);
+}
+MlirStringRef shardReportGetTrace(ShardReport *report) { return asText(report->trace); }
 MlirStringRef shardReportGetText(ShardReport *report) { return asText(report->text); }
 MlirStringRef shardReportGetSummary(ShardReport *report) { return asText(report->summary); }

@@ -1,0 +1,36 @@
+//===- Report.h - What the parts of a report share ----------------*- C -*-===//
+#ifndef SHARD_REPORT_INTERNAL_H
+#define SHARD_REPORT_INTERNAL_H
+
+#include "shard/Report.h"
+
+#include "../Analysis/Count.h"
+
+#include <jansson.h>
+#include <stddef.h>
+
+/// Texts are from malloc, and null until somebody asks.
+struct ShardReport {
+  json_t *root;
+  char *json, *text, *summary, *page, *trace;
+};
+
+/// share/shard/report/page.html, as built in; no zero byte ends it.
+extern const char *const shardReportPage;
+extern const size_t shardReportPageBytes;
+
+/// A text as JSON; "?" where it is not UTF-8.
+json_t *shardReportText(MlirStringRef text);
+/// Nested arrays of strings and integers, arrays of integers, strings; null for no attribute.
+json_t *shardReportAttribute(MlirAttribute attribute);
+json_t *shardReportShape(MlirType type);
+const char *shardReportElementType(MlirType type, ShardArena *arena);
+
+/// The tensors that a program makes, with their places: one entry for a result of an op.
+json_t *shardReportValues(MlirOperation module, ShardArena *arena);
+/// `collectives` of the report, those of one kind, cause and set of axes together.
+json_t *shardReportCommunication(const json_t *collectives);
+/// The page that holds the report's JSON, `json`. From malloc; null: out of memory.
+char *shardReportFormatPage(const json_t *root, const char *json);
+
+#endif // SHARD_REPORT_INTERNAL_H

@@ -1,0 +1,301 @@
+//===- Times.c - What a report knows with a cluster ---------------*- C -*-===//
+// Adds to the JSON `cluster`, `simulation`, `memory` and `headline`, and to `communication` times.
+// All times are the simulator's.
+//===----------------------------------------------------------------------===//
+#define _GNU_SOURCE
+#include "Report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static json_int_t integerOf(const json_t *object, const char *key) {
+  return json_integer_value(json_object_get(object, key));
+}
+
+static json_t *clusterJson(const ShardCluster *cluster) {
+  json_t *kinds = json_array();
+  for (int32_t i = 0; i < cluster->nDeviceKinds; ++i) {
+    const ShardDeviceKind *kind = &cluster->deviceKinds[i];
+    json_array_append_new(kinds, json_pack("{s:s, s:f, s:f}", "name", kind->name, "memoryBytes",
+                                           kind->memoryBytes.value, "usableBytes",
+                                           shardClusterUsableBytes(cluster, kind)));
+  }
+  return json_pack("{s:s, s:I, s:f, s:f, s:o}", "name", cluster->name, "devices",
+                   (json_int_t)cluster->nDevices, "reserve", cluster->reserve, "derating",
+                   cluster->derating, "deviceKinds", kinds);
+}
+
+//===----------------------------------------------------------------------===//
+// Timeline
+//===----------------------------------------------------------------------===//
+
+static const char *const kindNames[] = {[SHARD_SIMULATED_COMPUTE] = "compute",
+                                        [SHARD_SIMULATED_COLLECTIVE] = "collective",
+                                        [SHARD_SIMULATED_SEND] = "send",
+                                        [SHARD_SIMULATED_RECEIVE] = "receive"};
+
+typedef struct Span {
+  const char *what;
+  int64_t beginPs, endPs;
+} Span;
+
+/// Neighbours of one kind that are no more than `gapPs` apart become one, so that a stage of many
+/// thousand ops is a few spans; the trace has them all.
+static void addSpan(json_t *list, Span *open, Span next, int64_t gapPs) {
+  if (next.what && next.endPs <= next.beginPs)
+    return;
+  if (open->what && next.what && (strcmp(open->what, next.what) == 0) &&
+      next.beginPs - open->endPs <= gapPs) {
+    open->endPs = next.endPs;
+    return;
+  }
+  if (open->what)
+    json_array_append_new(list, json_pack("[s, I, I]", open->what, (json_int_t)open->beginPs,
+                                          (json_int_t)open->endPs));
+  *open = next;
+}
+
+static json_t *timelineJson(const ShardSimulatedStage *stage) {
+  json_t *list = json_array();
+  Span open = {0};
+  for (intptr_t i = 0; i < stage->nEvents; ++i) {
+    const ShardSimulatedEvent *event = &stage->events[i];
+    int64_t work = event->beginPs + event->waitPs;
+    addSpan(list, &open, (Span){"wait", event->beginPs, work}, 0);
+    addSpan(list, &open, (Span){kindNames[event->kind], work, event->endPs}, 0);
+  }
+  addSpan(list, &open, (Span){0}, 0);
+  return list;
+}
+
+static json_t *simulationJson(const ShardSimulation *simulation) {
+  char *text = shardSimulationFormatJson(simulation);
+  json_t *root = text ? json_loads(text, 0, NULL) : NULL;
+  free(text);
+  json_t *stages = json_object_get(root, "stages");
+  for (int32_t i = 0; i < simulation->nStages; ++i) {
+    json_t *stage = json_array_get(stages, (size_t)i);
+    json_object_set_new(stage, "timeline", timelineJson(&simulation->stages[i]));
+    json_object_set_new(stage, "eventsLeftOut",
+                        json_integer((json_int_t)simulation->stages[i].nEventsLeftOut));
+  }
+  return root;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+static const ShardDeviceKind *kindNamed(const ShardCluster *cluster, const char *name) {
+  for (int32_t i = 0; i < cluster->nDeviceKinds; ++i)
+    if (strcmp(cluster->deviceKinds[i].name, name) == 0)
+      return &cluster->deviceKinds[i];
+  return NULL;
+}
+
+/// The kind of the stage's devices that has least memory for it.
+static const ShardDeviceKind *tightestKind(const ShardCluster *cluster,
+                                           const ShardSimulation *simulation,
+                                           const ShardSimulatedStage *stage) {
+  const ShardDeviceKind *least = NULL;
+  for (int32_t c = 0; c < stage->nClasses; ++c) {
+    const ShardSimulatedClass *class = &simulation->classes[stage->firstClass + c];
+    const ShardDeviceKind *kind = kindNamed(cluster, class->deviceKind);
+    if (kind && (!least || kind->memoryBytes.value < least->memoryBytes.value))
+      least = kind;
+  }
+  return least;
+}
+
+static bool isInStage(const json_t *argument, int32_t stage) {
+  const json_t *stages = json_object_get(argument, "stages");
+  for (size_t i = 0; i < json_array_size(stages); ++i)
+    if (json_integer_value(json_array_get(stages, i)) == stage)
+      return true;
+  return false;
+}
+
+/// What a stage's memory at the peak is made of; `other` are arguments of no argument of the model.
+static json_t *classesJson(const json_t *root, const ShardSimulatedStage *stage, int32_t index) {
+  json_t *classes = json_object();
+  json_int_t known = 0;
+  const json_t *arguments = json_object_get(root, "arguments");
+  for (size_t i = 0; i < json_array_size(arguments); ++i) {
+    const json_t *argument = json_array_get(arguments, i);
+    if (!isInStage(argument, index))
+      continue;
+    const char *role = json_string_value(json_object_get(argument, "role"));
+    json_int_t bytes = integerOf(argument, "bytesPerDevice");
+    known += bytes;
+    json_object_set_new(classes, role, json_integer(integerOf(classes, role) + bytes));
+  }
+  if (stage->argumentBytes != known)
+    json_object_set_new(classes, "other", json_integer(stage->argumentBytes - known));
+  json_object_set_new(classes, "results", json_integer(stage->resultBytes));
+  json_object_set_new(classes, "values",
+                      json_integer(stage->peakBytes - stage->argumentBytes - stage->resultBytes));
+  return classes;
+}
+
+static json_t *memoryJson(const json_t *root, const ShardCluster *cluster,
+                          const ShardSimulation *simulation) {
+  json_t *list = json_array();
+  for (int32_t i = 0; i < simulation->nStages; ++i) {
+    const ShardSimulatedStage *stage = &simulation->stages[i];
+    const ShardDeviceKind *kind = tightestKind(cluster, simulation, stage);
+    json_array_append_new(list, json_pack("{s:i, s:s, s:I, s:f, s:f, s:o}", "stage", (int)i,
+                                          "deviceKind", kind ? kind->name : "", "peakBytes",
+                                          (json_int_t)stage->peakBytes, "limitBytes",
+                                          kind ? shardClusterUsableBytes(cluster, kind) : 0.0,
+                                          "deviceBytes", kind ? kind->memoryBytes.value : 0.0,
+                                          "atPeak", classesJson(root, stage, i)));
+  }
+  return list;
+}
+
+//===----------------------------------------------------------------------===//
+// What binds
+//===----------------------------------------------------------------------===//
+
+/// Of the time that ranks are busy, the part that reading and writing device memory alone takes.
+static double memoryShare(const ShardCluster *cluster, const ShardSimulation *simulation) {
+  double memory = 0, busy = 0;
+  for (int32_t s = 0; s < simulation->nStages; ++s) {
+    const ShardSimulatedStage *stage = &simulation->stages[s];
+    for (int32_t c = 0; c < stage->nClasses; ++c) {
+      const ShardSimulatedClass *class = &simulation->classes[stage->firstClass + c];
+      const ShardDeviceKind *kind = kindNamed(cluster, class->deviceKind);
+      busy += (double)class->busyPs * 1e-12 * (double)class->nRanks;
+      memory += kind ? stage->memoryBytes /
+                           shardRateEffective(cluster, &kind->memoryBytesPerSecond) *
+                           (double)class->nRanks
+                     : 0;
+    }
+  }
+  return busy > 0 ? (memory < busy ? memory / busy : 1) : 0;
+}
+
+/// The stage that has least memory to spare for its limit.
+static size_t fullestStage(const json_t *memory) {
+  size_t fullest = 0;
+  double most = -1;
+  for (size_t i = 0; i < json_array_size(memory); ++i) {
+    const json_t *row = json_array_get(memory, i);
+    double limit = json_real_value(json_object_get(row, "limitBytes"));
+    double use = limit > 0 ? (double)integerOf(row, "peakBytes") / limit : 0;
+    if (use > most) {
+      most = use;
+      fullest = i;
+    }
+  }
+  return fullest;
+}
+
+/// A program that does not fit is bound by memory; else by the largest part of its step.
+static json_t *headlineJson(const json_t *memory, const ShardCluster *cluster,
+                            const ShardSimulation *simulation) {
+  size_t stage = fullestStage(memory);
+  const json_t *row = json_array_get(memory, stage);
+  double limit = json_real_value(json_object_get(row, "limitBytes"));
+  bool fits = (double)integerOf(row, "peakBytes") <= limit;
+  double share = memoryShare(cluster, simulation);
+  const struct {
+    const char *name;
+    double part;
+  } parts[] = {{share >= 0.5 ? "memory bandwidth" : "compute", simulation->busy},
+               {"communication", simulation->communication},
+               {"waiting for other ranks", simulation->wait},
+               {"pipeline bubble", simulation->bubble}};
+  size_t most = 0;
+  for (size_t i = 1; i < sizeof(parts) / sizeof(parts[0]); ++i)
+    if (parts[i].part > parts[most].part)
+      most = i;
+  return json_pack("{s:I, s:f, s:I, s:i, s:f, s:b, s:s, s:f, s:f}", "stepPs",
+                   (json_int_t)simulation->stepPs, "stepSeconds",
+                   (double)simulation->stepPs * 1e-12, "peakBytes", integerOf(row, "peakBytes"),
+                   "peakStage", (int)stage, "limitBytes", limit, "fits", (int)fits, "binds",
+                   fits ? parts[most].name : "device memory", "bindsShare", parts[most].part,
+                   "memoryBandwidthShare", share);
+}
+
+//===----------------------------------------------------------------------===//
+// Communication
+//===----------------------------------------------------------------------===//
+
+static void addSiteTimes(json_t *communication, const ShardSimulation *simulation) {
+  for (size_t i = 0; i < json_array_size(communication); ++i) {
+    json_t *row = json_array_get(communication, i);
+    const json_t *sites = json_object_get(row, "sites");
+    json_int_t ps = 0, exposedPs = 0;
+    for (size_t k = 0; k < json_array_size(sites); ++k)
+      for (intptr_t s = 0; s < simulation->nSites; ++s)
+        if (simulation->sites[s].site == json_integer_value(json_array_get(sites, k))) {
+          ps += simulation->sites[s].ps;
+          exposedPs += simulation->sites[s].exposedPs;
+        }
+    json_object_set_new(row, "ps", json_integer(ps));
+    json_object_set_new(row, "exposedPs", json_integer(exposedPs));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Trace
+//===----------------------------------------------------------------------===//
+
+static double microseconds(int64_t ps) { return (double)ps * 1e-6; }
+
+static void traceEvent(json_t *list, int32_t stage, const ShardSimulatedEvent *event) {
+  int64_t work = event->beginPs + event->waitPs;
+  if (event->waitPs > 0)
+    json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:i, s:i, s:f, s:f}", "name", "wait",
+                                          "cat", "wait", "ph", "X", "pid", (int)stage, "tid", 0,
+                                          "ts", microseconds(event->beginPs), "dur",
+                                          microseconds(event->waitPs)));
+  json_t *arguments = json_object();
+  if (event->layer >= 0)
+    json_object_set_new(arguments, "layer", json_integer(event->layer));
+  if (event->site >= 0)
+    json_object_set_new(arguments, "site", json_integer(event->site));
+  json_array_append_new(list,
+                        json_pack("{s:o, s:s, s:s, s:i, s:i, s:f, s:f, s:o}", "name",
+                                  shardReportText(mlirStringRefCreateFromCString(event->name)),
+                                  "cat", kindNames[event->kind], "ph", "X", "pid", (int)stage,
+                                  "tid", 0, "ts", microseconds(work), "dur",
+                                  microseconds(event->endPs - work), "args", arguments));
+}
+
+/// A process for each stage, with what a rank of its first class does and how many bytes it holds.
+static char *makeTrace(const ShardSimulation *simulation) {
+  json_t *list = json_array();
+  for (int32_t s = 0; s < simulation->nStages; ++s) {
+    const ShardSimulatedStage *stage = &simulation->stages[s];
+    char name[64];
+    snprintf(name, sizeof(name), "stage %d, rank %lld", s,
+             (long long)simulation->classes[stage->firstClass].firstRank);
+    json_array_append_new(list, json_pack("{s:s, s:s, s:i, s:{s:s}}", "name", "process_name", "ph",
+                                          "M", "pid", (int)s, "args", "name", name));
+    for (intptr_t i = 0; i < stage->nEvents; ++i)
+      traceEvent(list, s, &stage->events[i]);
+    for (intptr_t i = 0; i < stage->nMemory; ++i)
+      json_array_append_new(list, json_pack("{s:s, s:s, s:i, s:f, s:{s:I}}", "name",
+                                            "device memory", "ph", "C", "pid", (int)s, "ts",
+                                            microseconds(stage->memory[i].ps), "args", "bytes",
+                                            (json_int_t)stage->memory[i].bytes));
+  }
+  json_t *root = json_pack("{s:o, s:s, s:{s:s}}", "traceEvents", list, "displayTimeUnit", "ns",
+                           "otherData", "cluster", simulation->clusterName);
+  char *text = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
+  json_decref(root);
+  return text;
+}
+
+void shardReportAddTimes(ShardReport *report, const ShardCluster *cluster,
+                         const ShardSimulation *simulation) {
+  json_t *root = report->root, *memory = memoryJson(root, cluster, simulation);
+  json_object_set_new(root, "cluster", clusterJson(cluster));
+  json_object_set_new(root, "headline", headlineJson(memory, cluster, simulation));
+  json_object_set_new(root, "memory", memory);
+  json_object_set_new(root, "simulation", simulationJson(simulation));
+  addSiteTimes(json_object_get(root, "communication"), simulation);
+  report->trace = makeTrace(simulation);
+}

@@ -1,0 +1,168 @@
+//===- Check.c - A report's page and trace against its JSON -------*- C -*-===//
+// shard-report-check SCHEMA plan.json [plan.html...]: the JSON is valid, each page holds the same
+// JSON, and every number it shows, a `data` element with a value and a path, stands there in it.
+// shard-report-check --trace t.json plan.json: what the trace's events add up to is in the report.
+//===----------------------------------------------------------------------===//
+#define _GNU_SOURCE
+#include "Schema.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int nFailures;
+
+__attribute__((format(printf, 1, 2))) static void fail(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  fputs("FAIL: ", stdout);
+  vprintf(format, arguments);
+  fputc('\n', stdout);
+  va_end(arguments);
+  ++nFailures;
+}
+
+static json_t *readJson(const char *path) {
+  json_error_t error;
+  json_t *root = json_load_file(path, 0, &error);
+  if (!root) {
+    fprintf(stderr, "%s:%d: %s\n", path, error.line, error.text);
+    exit(1);
+  }
+  return root;
+}
+
+static char *readText(const char *path) {
+  FILE *in = fopen(path, "rb");
+  long length = in && fseek(in, 0, SEEK_END) == 0 ? ftell(in) : -1;
+  char *text = length < 0 ? NULL : calloc((size_t)length + 1, 1);
+  if (text)
+    rewind(in);
+  if (!text || fread(text, 1, (size_t)length, in) != (size_t)length) {
+    fprintf(stderr, "%s: cannot be read\n", path);
+    exit(1);
+  }
+  fclose(in);
+  return text;
+}
+
+/// What `path` ("/mesh/axes/0/size") names; null: nothing.
+static const json_t *resolve(const json_t *root, const char *path) {
+  while (root && *path == '/') {
+    size_t length = strcspn(++path, "/");
+    char *key = strndup(path, length);
+    root = json_is_array(root) ? json_array_get(root, strtoul(key, NULL, 10))
+                               : json_object_get(root, key);
+    free(key);
+    path += length;
+  }
+  return root;
+}
+
+/// The JSON between the tags of a page, which must be the only script of its kind.
+static void checkData(const char *path, const char *text, const json_t *plan) {
+  static const char open[] = "<script type=\"application/json\" id=\"report\">";
+  const char *begin = strstr(text, open), *end = begin ? strstr(begin, "</script") : NULL;
+  if (!end) {
+    fail("%s holds no data", path);
+    return;
+  }
+  begin += strlen(open);
+  json_t *held = json_loadb(begin, (size_t)(end - begin), 0, NULL);
+  if (!held || !json_equal(held, plan))
+    fail("%s: the data is not the report's", path);
+  json_decref(held);
+}
+
+/// Every `data` element of a page. Returns how many there are.
+static int checkNumbers(const char *path, const char *text, const json_t *plan) {
+  static const char open[] = "<data value=\"", between[] = "\" data-path=\"";
+  int n = 0;
+  for (const char *at = text; (at = strstr(at, open)) != NULL; ++n) {
+    char *after;
+    double value = strtod(at + strlen(open), &after);
+    if (strncmp(after, between, strlen(between)) != 0) {
+      at += strlen(open); // the script that makes them
+      --n;
+      continue;
+    }
+    after += strlen(between);
+    char *name = strndup(after, strcspn(after, "\""));
+    const json_t *there = resolve(plan, name);
+    if (!json_is_number(there) || json_number_value(there) != value)
+      fail("%s: %s is shown as %.15g", path, name, value);
+    free(name);
+    at = after;
+  }
+  return n;
+}
+
+static void checkPlan(int nPages, char **pages, const json_t *schema, const json_t *plan) {
+  if (!schemaAccepts(schema, schema, plan))
+    fail("the report is not valid under the schema");
+  for (int i = 0; i < nPages; ++i) {
+    char *text = readText(pages[i]);
+    checkData(pages[i], text, plan);
+    if (strstr(text, "src=") || strstr(text, "href=") || strstr(text, "@import"))
+      fail("%s: another file is asked for", pages[i]);
+    printf("%d numbers\n", checkNumbers(pages[i], text, plan));
+    free(text);
+  }
+}
+
+/// Time of each stage's events: without gaps they and the waits end when its first class does.
+static void checkTrace(const json_t *trace, const json_t *plan) {
+  const json_t *stages = resolve(plan, "/simulation/stages");
+  for (size_t s = 0; s < json_array_size(stages); ++s) {
+    const json_t *events = json_object_get(trace, "traceEvents"), *event;
+    double end = 0, compute = 0, peak = 0;
+    size_t i;
+    json_array_foreach(events, i, event) {
+      if (json_integer_value(json_object_get(event, "pid")) != (json_int_t)s)
+        continue;
+      const char *kind = json_string_value(json_object_get(event, "ph"));
+      double bytes = json_number_value(resolve(event, "/args/bytes"));
+      peak = strcmp(kind, "C") == 0 && bytes > peak ? bytes : peak;
+      if (strcmp(kind, "X") != 0)
+        continue;
+      double ps = json_number_value(json_object_get(event, "dur")) * 1e6;
+      end = fmax(end, json_number_value(json_object_get(event, "ts")) * 1e6 + ps);
+      if (strcmp(json_string_value(json_object_get(event, "cat")), "compute") == 0)
+        compute += ps;
+    }
+    const json_t *class = NULL, *classes = resolve(plan, "/simulation/classes");
+    for (size_t c = 0; !class && c < json_array_size(classes); ++c)
+      if (json_integer_value(resolve(json_array_get(classes, c), "/stage")) == (json_int_t)s)
+        class = json_array_get(classes, c);
+    double busy = json_number_value(json_object_get(class, "busyPs"));
+    double last = json_number_value(json_object_get(class, "endPs"));
+    if (fabs(compute - busy) > 1e-9 * busy + 1 || fabs(end - last) > 1e-9 * last + 1)
+      fail("stage %zu: busy %.0f ps, end %.0f; the report has %.0f and %.0f", s, compute, end, busy,
+           last);
+    double reported = json_number_value(json_object_get(json_array_get(stages, s), "peakBytes"));
+    if (peak != reported)
+      fail("stage %zu: %.0f bytes at most, the report has %.0f", s, peak, reported);
+  }
+  printf("%zu stages\n", json_array_size(stages));
+}
+
+int main(int argc, char **argv) {
+  if (argc < 3 || (strcmp(argv[1], "--trace") == 0 && argc != 4)) {
+    fprintf(stderr, "usage: shard-report-check SCHEMA plan.json [plan.html...]\n"
+                    "       shard-report-check --trace t.json plan.json\n");
+    return 2;
+  }
+  bool traced = strcmp(argv[1], "--trace") == 0;
+  json_t *first = readJson(argv[traced ? 2 : 1]), *plan = readJson(argv[traced ? 3 : 2]);
+  if (traced)
+    checkTrace(first, plan);
+  else
+    checkPlan(argc - 3, argv + 3, first, plan);
+  json_decref(first);
+  json_decref(plan);
+  printf("%d failures\n", nFailures);
+  return nFailures != 0;
+}
