@@ -1,5 +1,7 @@
 # lit's configuration: the one place where lit wants Python.
 import os
+import shutil
+
 import lit.formats
 
 config.name = "shard"
@@ -40,6 +42,10 @@ if config.sanitizers:
 for tool in ("shard-opt", "shard-run"):
     if os.path.exists(os.path.join(config.shard_build_dir, "bin", tool)):
         config.available_features.add(tool)
+if shutil.which("chromium"):  # the report's page is looked at where a browser is
+    config.available_features.add("chromium")
+else:
+    lit_config.note("no chromium: Report/browser.test does not run")
 # `./check lit` runs the suite a second time so: the same bytes on one thread or many.
 if lit_config.params.get("threads") == "off":
     config.substitutions.append((r"(?<![\w/.-])shard-opt(?= )", "shard-opt --mlir-disable-threading"))

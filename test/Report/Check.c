@@ -100,9 +100,35 @@ static int checkNumbers(const char *path, const char *text, const json_t *plan) 
   return n;
 }
 
+/// What a rank of a stage holds at the peak, class by class, and what it has of weights.
+static void checkSums(const json_t *plan) {
+  const json_t *memory = json_object_get(plan, "memory"), *device;
+  for (size_t i = 0; i < json_array_size(memory); ++i) {
+    const json_t *row = json_array_get(memory, i), *value;
+    const char *class;
+    double sum = 0, peak = json_number_value(json_object_get(row, "peakBytes"));
+    json_object_foreach(json_object_get(row, "atPeak"), class, value) sum +=
+        json_number_value(value);
+    if (sum != peak)
+      fail("stage %zu: %.0f bytes by class, %.0f in all", i, sum, peak);
+  }
+  size_t d;
+  json_array_foreach(json_object_get(plan, "devices"), d, device) {
+    double bytes = json_number_value(json_object_get(device, "parameterBytes"));
+    for (size_t i = 0; i < json_array_size(memory); ++i) {
+      const json_t *weights = resolve(json_array_get(memory, i), "/atPeak/weight");
+      if (json_number_value(weights) == bytes)
+        bytes = 0;
+    }
+    if (memory && bytes != 0)
+      fail("rank %zu: no stage has its %.0f bytes of weights", d, bytes);
+  }
+}
+
 static void checkPlan(int nPages, char **pages, const json_t *schema, const json_t *plan) {
   if (!schemaAccepts(schema, schema, plan))
     fail("the report is not valid under the schema");
+  checkSums(plan);
   for (int i = 0; i < nPages; ++i) {
     char *text = readText(pages[i]);
     checkData(pages[i], text, plan);
@@ -118,7 +144,7 @@ static void checkTrace(const json_t *trace, const json_t *plan) {
   const json_t *stages = resolve(plan, "/simulation/stages");
   for (size_t s = 0; s < json_array_size(stages); ++s) {
     const json_t *events = json_object_get(trace, "traceEvents"), *event;
-    double end = 0, compute = 0, peak = 0;
+    double end = 0, compute = 0, moved = 0, peak = 0;
     size_t i;
     json_array_foreach(events, i, event) {
       if (json_integer_value(json_object_get(event, "pid")) != (json_int_t)s)
@@ -132,6 +158,8 @@ static void checkTrace(const json_t *trace, const json_t *plan) {
       end = fmax(end, json_number_value(json_object_get(event, "ts")) * 1e6 + ps);
       if (strcmp(json_string_value(json_object_get(event, "cat")), "compute") == 0)
         compute += ps;
+      else if (strcmp(json_string_value(json_object_get(event, "cat")), "wait") != 0)
+        moved += ps;
     }
     const json_t *class = NULL, *classes = resolve(plan, "/simulation/classes");
     for (size_t c = 0; !class && c < json_array_size(classes); ++c)
@@ -139,6 +167,14 @@ static void checkTrace(const json_t *trace, const json_t *plan) {
         class = json_array_get(classes, c);
     double busy = json_number_value(json_object_get(class, "busyPs"));
     double last = json_number_value(json_object_get(class, "endPs"));
+    double exposed = json_number_value(json_object_get(class, "communicationPs"));
+    double idle = json_number_value(json_object_get(class, "waitPs")) +
+                  json_number_value(json_object_get(class, "bubblePs"));
+    double step = json_number_value(resolve(plan, "/simulation/stepPs"));
+    if (fabs(moved - exposed) > 1e-9 * step + 1 ||
+        fabs(step - compute - moved - idle) > 1e-9 * step + 1)
+      fail("stage %zu: communication %.0f ps, idle %.0f; the report has %.0f and %.0f", s, moved,
+           step - compute - moved, exposed, idle);
     if (fabs(compute - busy) > 1e-9 * busy + 1 || fabs(end - last) > 1e-9 * last + 1)
       fail("stage %zu: busy %.0f ps, end %.0f; the report has %.0f and %.0f", s, compute, end, busy,
            last);
