@@ -147,11 +147,14 @@ static bool checkOptions(const ShardOptOptions *options) {
         "only; no pass uses it yet");
   if (options->printCluster && options->explainCost)
     return shardOptFail("'--print-cluster' does not go with --explain-cost");
-  if (options->inputGiven || options->degrees || options->nForeign)
+  if (options->inputGiven || options->degrees || options->nForeign || options->nReports ||
+      options->trace)
     return shardOptFail("'--%s' takes no model; it does not go with '%s'", asked,
-                        options->degrees    ? "--auto-shard"
-                        : options->nForeign ? "mlir-opt's options"
-                                            : options->input);
+                        options->degrees      ? "--auto-shard"
+                        : options->nForeign   ? "mlir-opt's options"
+                        : options->inputGiven ? options->input
+                        : options->nReports   ? "--report"
+                                              : "--trace");
   return true;
 }
 

@@ -29,23 +29,23 @@ static json_t *clusterJson(const ShardCluster *cluster) {
 // Timeline
 //===----------------------------------------------------------------------===//
 
-static const char *const kindNames[] = {[SHARD_SIMULATED_COMPUTE] = "compute",
-                                        [SHARD_SIMULATED_COLLECTIVE] = "collective",
-                                        [SHARD_SIMULATED_SEND] = "send",
-                                        [SHARD_SIMULATED_RECEIVE] = "receive"};
+enum { WAIT = SHARD_SIMULATED_RECEIVE + 1, nWhats };
+static const char *const whatNames[nWhats] = {[SHARD_SIMULATED_COMPUTE] = "compute",
+                                              [SHARD_SIMULATED_COLLECTIVE] = "collective",
+                                              [SHARD_SIMULATED_SEND] = "send",
+                                              [SHARD_SIMULATED_RECEIVE] = "receive",
+                                              [WAIT] = "wait"};
 
 typedef struct Span {
-  const char *what;
+  const char *what; // null: none
   int64_t beginPs, endPs;
 } Span;
 
-/// Neighbours of one kind that are no more than `gapPs` apart become one, so that a stage of many
-/// thousand ops is a few spans; the trace has them all.
-static void addSpan(json_t *list, Span *open, Span next, int64_t gapPs) {
+/// Adds `next` to `open` where it goes on with the same, else begins anew with it.
+static void addSpan(json_t *list, Span *open, Span next) {
   if (next.what && next.endPs <= next.beginPs)
     return;
-  if (open->what && next.what && (strcmp(open->what, next.what) == 0) &&
-      next.beginPs - open->endPs <= gapPs) {
+  if (open->what && open->what == next.what && open->endPs == next.beginPs) {
     open->endPs = next.endPs;
     return;
   }
@@ -55,17 +55,59 @@ static void addSpan(json_t *list, Span *open, Span next, int64_t gapPs) {
   *open = next;
 }
 
-static json_t *timelineJson(const ShardSimulatedStage *stage) {
+/// A part of the step that is over; `spent` [nWhats] picoseconds begin anew.
+static void addPart(json_t *list, Span *open, int64_t *spent, int64_t at, int64_t partPs) {
+  int most = 0;
+  for (int i = 1; i < nWhats; ++i)
+    if (spent[i] > spent[most])
+      most = i;
+  if (spent[most] > 0)
+    addSpan(list, open, (Span){whatNames[most], at, at + partPs});
+  memset(spent, 0, nWhats * sizeof(*spent));
+}
+
+/// The step in equal parts, each with what most of it is spent on.
+static json_t *coarseTimeline(const ShardSimulatedStage *stage, int64_t partPs) {
+  json_t *list = json_array();
+  Span open = {0};
+  int64_t spent[nWhats] = {0}, at = 0;
+  for (intptr_t i = 0; i < stage->nEvents; ++i) {
+    const ShardSimulatedEvent *event = &stage->events[i];
+    for (int half = 0; half < 2; ++half) {
+      int64_t work = event->beginPs + event->waitPs;
+      int64_t begin = half ? work : event->beginPs, end = half ? event->endPs : work;
+      int what = half ? (int)event->kind : WAIT;
+      while (begin < end) {
+        while (begin >= at + partPs) { // a part is over
+          addPart(list, &open, spent, at, partPs);
+          at += partPs;
+        }
+        int64_t upTo = end < at + partPs ? end : at + partPs;
+        spent[what] += upTo - begin;
+        begin = upTo;
+      }
+    }
+  }
+  addPart(list, &open, spent, at, partPs);
+  addSpan(list, &open, (Span){0});
+  return list;
+}
+
+static json_t *timelineJson(const ShardSimulatedStage *stage, int64_t stepPs) {
   json_t *list = json_array();
   Span open = {0};
   for (intptr_t i = 0; i < stage->nEvents; ++i) {
     const ShardSimulatedEvent *event = &stage->events[i];
     int64_t work = event->beginPs + event->waitPs;
-    addSpan(list, &open, (Span){"wait", event->beginPs, work}, 0);
-    addSpan(list, &open, (Span){kindNames[event->kind], work, event->endPs}, 0);
+    addSpan(list, &open, (Span){whatNames[WAIT], event->beginPs, work});
+    addSpan(list, &open, (Span){whatNames[event->kind], work, event->endPs});
   }
-  addSpan(list, &open, (Span){0}, 0);
-  return list;
+  addSpan(list, &open, (Span){0});
+  enum { mostSpans = 2048 }; // more than a screen has columns
+  if (json_array_size(list) <= mostSpans)
+    return list;
+  json_decref(list);
+  return coarseTimeline(stage, stepPs / mostSpans + 1);
 }
 
 static json_t *simulationJson(const ShardSimulation *simulation) {
@@ -75,7 +117,8 @@ static json_t *simulationJson(const ShardSimulation *simulation) {
   json_t *stages = json_object_get(root, "stages");
   for (int32_t i = 0; i < simulation->nStages; ++i) {
     json_t *stage = json_array_get(stages, (size_t)i);
-    json_object_set_new(stage, "timeline", timelineJson(&simulation->stages[i]));
+    json_object_set_new(stage, "timeline",
+                        timelineJson(&simulation->stages[i], simulation->stepPs));
     json_object_set_new(stage, "eventsLeftOut",
                         json_integer((json_int_t)simulation->stages[i].nEventsLeftOut));
   }
@@ -259,7 +302,7 @@ static void traceEvent(json_t *list, int32_t stage, const ShardSimulatedEvent *e
   json_array_append_new(list,
                         json_pack("{s:o, s:s, s:s, s:i, s:i, s:f, s:f, s:o}", "name",
                                   shardReportText(mlirStringRefCreateFromCString(event->name)),
-                                  "cat", kindNames[event->kind], "ph", "X", "pid", (int)stage,
+                                  "cat", whatNames[event->kind], "ph", "X", "pid", (int)stage,
                                   "tid", 0, "ts", microseconds(work), "dur",
                                   microseconds(event->endPs - work), "args", arguments));
 }

@@ -16,10 +16,11 @@ typedef struct Walk {
 /// Entry `i` of what an op says of each of its results; null: nothing.
 static MlirAttribute entryOf(MlirOperation op, const char *name, intptr_t i) {
   MlirAttribute all = shardOpGetAttribute(op, name);
-  return mlirAttributeIsNull(all) || !mlirAttributeIsAArray(all) ||
-                 i >= mlirArrayAttrGetNumElements(all)
-             ? mlirAttributeGetNull()
-             : mlirArrayAttrGetElement(all, i);
+  if (mlirAttributeIsNull(all) || !mlirAttributeIsAArray(all) ||
+      i >= mlirArrayAttrGetNumElements(all))
+    return mlirAttributeGetNull();
+  MlirAttribute entry = mlirArrayAttrGetElement(all, i);
+  return mlirAttributeIsAUnit(entry) ? mlirAttributeGetNull() : entry; // another result's turn
 }
 
 static json_t *partialJson(MlirAttribute partial) {
@@ -40,22 +41,29 @@ static json_t *partialJson(MlirAttribute partial) {
   return list;
 }
 
-/// Ops that the compiler adds without a value of the model behind them have no `spmd.origin`.
-static void addOp(Walk *walk, MlirOperation op) {
+/// What value of the model result `i` is; empty: none.
+static MlirStringRef originOf(MlirOperation op, intptr_t i) {
   MlirAttribute origin = shardOpGetAttribute(op, "spmd.origin");
-  if (mlirAttributeIsNull(origin) || !mlirAttributeIsAString(origin))
-    return;
-  MlirStringRef name = shardOpGetName(op);
+  if (!mlirAttributeIsNull(origin) && mlirAttributeIsAArray(origin))
+    origin = entryOf(op, "spmd.origin", i); // of several results
+  return mlirAttributeIsNull(origin) || !mlirAttributeIsAString(origin)
+             ? mlirStringRefCreate("", 0)
+             : mlirStringAttrGetValue(origin);
+}
+
+static void addOp(Walk *walk, MlirOperation op) {
   for (intptr_t i = 0; i < mlirOperationGetNumResults(op); ++i) {
     MlirType type = mlirValueGetType(mlirOperationGetResult(op, i));
-    if (!mlirTypeIsARankedTensor(type))
+    MlirStringRef origin = originOf(op, i);
+    if (!mlirTypeIsARankedTensor(type) || !origin.length)
       continue;
     json_array_append_new(walk->list,
-                          json_pack("{s:o, s:o, s:o, s:o, s:s, s:o, s:o}", "function",
-                                    shardReportText(walk->function), "made", shardReportText(name),
-                                    "origin", shardReportText(mlirStringAttrGetValue(origin)),
-                                    "localShape", shardReportShape(type), "element",
-                                    shardReportElementType(type, walk->arena), "sharding",
+                          json_pack("{s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:o}", "function",
+                                    shardReportText(walk->function), "made",
+                                    shardReportText(shardOpGetName(op)), "origin",
+                                    shardReportText(origin), "localShape", shardReportShape(type),
+                                    "element", shardReportElementType(type, walk->arena), "view",
+                                    shardReportAttribute(entryOf(op, "spmd.view", i)), "sharding",
                                     shardReportAttribute(entryOf(op, "spmd.sharding", i)),
                                     "partial", partialJson(entryOf(op, "spmd.partial", i))));
   }
