@@ -139,6 +139,25 @@ static void checkPlan(int nPages, char **pages, const json_t *schema, const json
   }
 }
 
+/// The timeline of a stage has no more spans than a screen has columns; they are in order, apart
+/// and inside of the step, and where they are exact they add up to the busy time.
+static void checkTimeline(size_t s, const json_t *stage, double step, double busy) {
+  const json_t *spans = json_object_get(stage, "timeline");
+  double part = json_number_value(json_object_get(stage, "timelinePartPs")), last = 0, compute = 0;
+  for (size_t i = 0; i < json_array_size(spans); ++i) {
+    const json_t *span = json_array_get(spans, i);
+    double begin = json_number_value(json_array_get(span, 1));
+    double end = json_number_value(json_array_get(span, 2));
+    if (begin < last || end <= begin || end > step + part)
+      fail("stage %zu: span %zu from %.0f to %.0f", s, i, begin, end);
+    last = end;
+    if (strcmp(json_string_value(json_array_get(span, 0)), "compute") == 0)
+      compute += end - begin;
+  }
+  if (json_array_size(spans) > 2049 || (part == 0 && compute != busy))
+    fail("stage %zu: %zu spans, %.0f ps busy of %.0f", s, json_array_size(spans), compute, busy);
+}
+
 /// Time of each stage's events: without gaps they and the waits end when its first class does.
 static void checkTrace(const json_t *trace, const json_t *plan) {
   const json_t *stages = resolve(plan, "/simulation/stages");
@@ -167,6 +186,8 @@ static void checkTrace(const json_t *trace, const json_t *plan) {
         class = json_array_get(classes, c);
     double busy = json_number_value(json_object_get(class, "busyPs"));
     double last = json_number_value(json_object_get(class, "endPs"));
+    checkTimeline(s, json_array_get(stages, s),
+                  json_number_value(resolve(plan, "/simulation/stepPs")), busy);
     double exposed = json_number_value(json_object_get(class, "communicationPs"));
     double idle = json_number_value(json_object_get(class, "waitPs")) +
                   json_number_value(json_object_get(class, "bubblePs"));

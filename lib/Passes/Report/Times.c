@@ -93,7 +93,8 @@ static json_t *coarseTimeline(const ShardSimulatedStage *stage, int64_t partPs) 
   return list;
 }
 
-static json_t *timelineJson(const ShardSimulatedStage *stage, int64_t stepPs) {
+/// Adds `timeline` to a stage of the JSON, and the length of its parts: 0 where each span is exact.
+static void addTimeline(json_t *json, const ShardSimulatedStage *stage, int64_t stepPs) {
   json_t *list = json_array();
   Span open = {0};
   for (intptr_t i = 0; i < stage->nEvents; ++i) {
@@ -104,10 +105,14 @@ static json_t *timelineJson(const ShardSimulatedStage *stage, int64_t stepPs) {
   }
   addSpan(list, &open, (Span){0});
   enum { mostSpans = 2048 }; // more than a screen has columns
-  if (json_array_size(list) <= mostSpans)
-    return list;
-  json_decref(list);
-  return coarseTimeline(stage, stepPs / mostSpans + 1);
+  int64_t partPs = 0;
+  if (json_array_size(list) > mostSpans) {
+    partPs = stepPs / mostSpans + 1;
+    json_decref(list);
+    list = coarseTimeline(stage, partPs);
+  }
+  json_object_set_new(json, "timeline", list);
+  json_object_set_new(json, "timelinePartPs", json_integer(partPs));
 }
 
 static json_t *simulationJson(const ShardSimulation *simulation) {
@@ -117,8 +122,7 @@ static json_t *simulationJson(const ShardSimulation *simulation) {
   json_t *stages = json_object_get(root, "stages");
   for (int32_t i = 0; i < simulation->nStages; ++i) {
     json_t *stage = json_array_get(stages, (size_t)i);
-    json_object_set_new(stage, "timeline",
-                        timelineJson(&simulation->stages[i], simulation->stepPs));
+    addTimeline(stage, &simulation->stages[i], simulation->stepPs);
     json_object_set_new(stage, "eventsLeftOut",
                         json_integer((json_int_t)simulation->stages[i].nEventsLeftOut));
   }
