@@ -14,7 +14,7 @@
 
 bool shardOptAsksCluster(const ShardOptOptions *options) {
   bool ofProgram = options->nReports || options->trace;
-  return !options->simulate &&
+  return !options->simulate && !options->analyse &&
          (options->printCluster || options->explainCost || (options->cluster && !ofProgram));
 }
 
@@ -142,9 +142,9 @@ static bool checkOptions(const ShardOptOptions *options) {
   if (!options->cluster)
     return shardOptFail("'--%s' needs a cluster: --cluster=FILE|PRESET[:DEVICES]", asked);
   if (!options->printCluster && !options->explainCost)
-    return shardOptFail(
-        "'--cluster' is read by --print-cluster, --explain-cost, --simulate, --report and --trace "
-        "only; no pass uses it yet");
+    return shardOptFail("'--cluster' is read by --print-cluster, --explain-cost, --simulate, "
+                        "--analyse, --report and "
+                        "--trace only; no pass uses it yet");
   if (options->printCluster && options->explainCost)
     return shardOptFail("'--print-cluster' does not go with --explain-cost");
   if (options->inputGiven || options->degrees || options->nForeign || options->nReports ||

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "Driver.h"
 
+#include "Analyse.h"
 #include "Simulate.h"
 #include "Weights.h"
 
@@ -345,6 +346,10 @@ static bool checkOptions(Driver *driver) {
     return fail(driver, "'%s' is both the output and the annotations", options->output);
   if (options->trace && !checkTrace(driver))
     return false;
+  if (options->analyse && !shardOptCheckAnalyse(options))
+    return !(driver->failed = true);
+  if (options->targetParameters > 0 && !options->analyse)
+    return fail(driver, "'--target-parameters' is for --analyse");
   if (options->simulate && !shardOptCheckSimulate(options))
     return !(driver->failed = true);
   if (options->splitWeights && !checkSplit(driver))
@@ -426,7 +431,12 @@ static bool run(Driver *driver) {
 
   bool marked = !mlirAttributeIsNull(
       mlirOperationGetAttributeByName(op, mlirStringRefCreateFromCString("spmd.after")));
-  bool runsPasses = options->degrees || ((stage || marked) && !options->extractWeights);
+  if (options->analyse && stage && strcmp(stage, "shard-import") != 0 &&
+      strcmp(stage, "shard-annotate") != 0 && strcmp(stage, "shard-outline-layers") != 0)
+    return fail(driver, "'--analyse' takes a model; '%s' comes from after '%s'", options->input,
+                stage);
+  bool runsPasses =
+      options->degrees || options->analyse || ((stage || marked) && !options->extractWeights);
   if (runsPasses) {
     ShardPipelineOptions pipeline = shardPipelineOptionsGetDefault();
     pipeline.degrees = options->degrees;
@@ -442,7 +452,7 @@ static bool run(Driver *driver) {
     pipeline.noImplicitComm = options->noImplicitComm;
     pipeline.lower = options->emit != SHARD_OPT_EMIT_MLIR;
     pipeline.mcpu = options->mcpu;
-    pipeline.stopAfter = options->stopAfter;
+    pipeline.stopAfter = options->analyse ? "shard-outline-layers" : options->stopAfter;
     pipeline.verifyEach = options->verifyEach;
     pipeline.progress = showProgress;
     pipeline.inspect = inspectModule;
@@ -471,6 +481,11 @@ static bool run(Driver *driver) {
     return fail(driver, "'--dump-annotations' needs the layout: %s",
                 options->stopAfter ? "--stop-after ends before 'shard-propagate'"
                                    : "the input is lowered already");
+  if (options->analyse) {
+    bool ok = shardOptAnalyse(options, op);
+    driver->failed |= !ok;
+    return ok;
+  }
   if (options->simulate) {
     bool ok = shardOptSimulate(options, op);
     driver->failed |= !ok;

@@ -52,6 +52,8 @@ typedef enum OptionId {
   ID_EXPLAIN_COST,
   ID_SIMULATE,
   ID_TRACE,
+  ID_ANALYSE,
+  ID_TARGET_PARAMETERS,
   ID_LIST_PASSES,
   ID_REFERENCE,
   ID_VERSION,
@@ -129,6 +131,12 @@ static const struct {
                      "Time and memory of a step on --cluster, in place of the program", true},
     [ID_TRACE] = {"trace", OPTION_TEXT, NULL, "FILE.json",
                   "Events of a step on --cluster, to be opened in Perfetto", true},
+    [ID_ANALYSE] = {"analyse", OPTION_OPTIONAL_TEXT, NULL, "text|json",
+                    "How large the model is: parameters, memory, smallest fleet of --cluster",
+                    true},
+    [ID_TARGET_PARAMETERS] = {"target-parameters", OPTION_TEXT, NULL, "N",
+                              "--analyse: experts a layer for N parameters (default: 200e12)",
+                              true},
     [ID_LIST_PASSES] = {"list-passes", OPTION_FLAG, NULL, NULL,
                         "The passes of this project and their options", false},
     [ID_REFERENCE] = {"reference", OPTION_FLAG, NULL, NULL,
@@ -216,6 +224,15 @@ static bool parseBytes(const char *value, int64_t *out) {
   return true;
 }
 
+static bool parseParameters(const char *value, double *out) {
+  char *end;
+  double number = strtod(value, &end);
+  if (*value < '0' || *value > '9' || *end || !(number >= 1 && number <= 1e18))
+    return fail("'--target-parameters' takes a number from 1 to 1e18, not '%s'", value);
+  *out = number;
+  return true;
+}
+
 static bool setValue(ShardOptOptions *options, int id, const char *value) {
   const char *name = optionTable[id].name;
   if (optionTable[id].kind != OPTION_FLAG && optionTable[id].kind != OPTION_OPTIONAL_TEXT &&
@@ -262,6 +279,14 @@ static bool setValue(ShardOptOptions *options, int id, const char *value) {
     return setOnce(name, &options->simulate, *value ? value : "text");
   case ID_TRACE:
     return setOnce(name, &options->trace, value);
+  case ID_ANALYSE:
+    if (*value && strcmp(value, "text") != 0 && strcmp(value, "json") != 0)
+      return fail("'--analyse' is text or json, not '%s'", value);
+    return setOnce(name, &options->analyse, *value ? value : "text");
+  case ID_TARGET_PARAMETERS:
+    if (options->targetParameters > 0)
+      return fail("'--target-parameters' is given twice");
+    return parseParameters(value, &options->targetParameters);
   case ID_STOP_AFTER:
     return setOnce(name, &options->stopAfter, value);
   case ID_MCPU:

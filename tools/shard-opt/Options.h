@@ -25,6 +25,8 @@ typedef struct ShardOptOptions {
   const char *printCluster; // "text" or "json"
   const char *simulate;     // the same
   const char *trace;
+  const char *analyse;      // the same
+  double targetParameters;  // 0: not given
   const char *stopAfter, *mcpu;
   char *dims;           // all of --dim, separated by commas; owned
   char *forbid;         // all of --forbid; owned

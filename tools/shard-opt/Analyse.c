@@ -1,0 +1,44 @@
+//===- Analyse.c - shard-opt --analyse ----------------------------*- C -*-===//
+#include "Analyse.h"
+
+#include "Cluster.h"
+
+#include "shard/Analyse.h"
+
+#include <string.h>
+
+bool shardOptCheckAnalyse(const ShardOptOptions *options) {
+  const char *other = options->degrees           ? "auto-shard"
+                      : options->simulate        ? "simulate"
+                      : options->printCluster    ? "print-cluster"
+                      : options->explainCost     ? "explain-cost"
+                      : options->emitGiven       ? "emit"
+                      : options->stopAfter       ? "stop-after"
+                      : options->stage >= 0      ? "stage"
+                      : options->bytecode        ? "emit-bytecode"
+                      : options->nReports        ? "report"
+                      : options->trace           ? "trace"
+                      : options->dumpAnnotations ? "dump-annotations"
+                      : options->explain         ? "explain"
+                      : options->splitWeights    ? "split-weights"
+                      : options->extractWeights  ? "extract-weights"
+                                                 : NULL;
+  return !other || shardOptFail("'--analyse' looks at a model before any layout is chosen; it does "
+                                "not go with --%s",
+                                other);
+}
+
+bool shardOptAnalyse(const ShardOptOptions *options, MlirOperation module) {
+  char *error = NULL;
+  ShardCluster *cluster = options->cluster ? shardClusterCreate(options->cluster, &error) : NULL;
+  if (options->cluster && !cluster)
+    return shardOptFailOwned(error);
+  double target = options->targetParameters > 0 ? options->targetParameters : 200e12;
+  ShardSizeAnalysis *analysis = shardSizeAnalysisCreate(module, cluster, target);
+  bool ok = analysis && shardOptWriteText(options, strcmp(options->analyse, "json") == 0
+                                                       ? shardSizeAnalysisFormatJson(analysis)
+                                                       : shardSizeAnalysisFormatText(analysis));
+  shardSizeAnalysisDestroy(analysis);
+  shardClusterDestroy(cluster);
+  return ok;
+}
