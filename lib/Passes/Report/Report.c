@@ -236,37 +236,29 @@ static void writeStages(FILE *out, const ShardCount *count, ShardArena *arena) {
             bytesText((double)count->stages[i].weightBytesPerDevice, arena));
 }
 
-// Each boundary between stages has its own cause; on the screen they are one line.
-static const char *causeOf(const ShardCountSite *site) {
-  return strcmp(site->kind, "send") == 0 ? "values that later stages use" : site->cause;
+static const char *namesText(const json_t *names, ShardArena *arena) {
+  const char *text = "";
+  for (size_t i = 0; i < json_array_size(names); ++i)
+    text = shardArenaFormat(arena, "%s%s%s", text, i ? "," : "",
+                            json_string_value(json_array_get(names, i)));
+  return text;
 }
 
-// The collectives of one kind, cause and set of axes together.
-static void writeCauses(FILE *out, const ShardCount *count, ShardArena *arena) {
-  bool *done = SHARD_ARENA_ARRAY(arena, bool, count->nSites);
+static void writeCauses(FILE *out, const json_t *communication, ShardArena *arena) {
+  const json_t *row;
+  size_t i;
   double total = 0;
-  for (intptr_t i = 0; i < count->nSites; ++i)
-    total += count->sites[i].bytes * (double)count->sites[i].nTimes;
+  json_array_foreach(communication, i, row) total +=
+      json_real_value(json_object_get(row, "sentBytes"));
   fprintf(out, "collectives: %s sent by one rank a step, mean over ranks\n",
           bytesText(total, arena));
-  for (intptr_t i = 0; i < count->nSites; ++i) {
-    if (done[i])
-      continue;
-    const ShardCountSite *first = &count->sites[i];
-    int64_t calls = 0;
-    double bytes = 0;
-    for (intptr_t k = i; k < count->nSites; ++k) {
-      const ShardCountSite *site = &count->sites[k];
-      if (strcmp(site->kind, first->kind) != 0 || strcmp(causeOf(site), causeOf(first)) != 0 ||
-          !mlirAttributeEqual(site->axes, first->axes))
-        continue;
-      done[k] = true;
-      calls += site->nTimes;
-      bytes += site->bytes * (double)site->nTimes;
-    }
-    fprintf(out, "  %-14s %-5s x %-5" PRId64 " %10s  %s\n", first->kind,
-            axesText(first->axes, arena), calls, bytesText(bytes, arena), causeOf(first));
-  }
+  json_array_foreach(communication, i, row)
+      fprintf(out, "  %-14s %-5s x %-5" JSON_INTEGER_FORMAT " %10s  %s\n",
+              json_string_value(json_object_get(row, "collective")),
+              namesText(json_object_get(row, "axes"), arena),
+              json_integer_value(json_object_get(row, "calls")),
+              bytesText(json_real_value(json_object_get(row, "sentBytes")), arena),
+              json_string_value(json_object_get(row, "cause")));
 }
 
 static void writeArguments(FILE *out, const ShardCount *count, ShardArena *arena) {
@@ -293,8 +285,8 @@ static void writeSites(FILE *out, const ShardCount *count, ShardArena *arena) {
   }
 }
 
-static char *makeText(const ShardCount *count, ShardArena *arena, bool everything,
-                      intptr_t nWarnings, const char *const *warnings) {
+static char *makeText(const json_t *communication, const ShardCount *count, ShardArena *arena,
+                      bool everything, intptr_t nWarnings, const char *const *warnings) {
   char *text = NULL;
   size_t length = 0;
   FILE *out = open_memstream(&text, &length);
@@ -314,7 +306,7 @@ static char *makeText(const ShardCount *count, ShardArena *arena, bool everythin
     fprintf(out, "%d stages, %s to %s of weights a rank\n", count->nStages,
             bytesText((double)least, arena), bytesText((double)most, arena));
   }
-  writeCauses(out, count, arena);
+  writeCauses(out, communication, arena);
   if (everything) {
     writeSites(out, count, arena);
     writeArguments(out, count, arena);
@@ -336,8 +328,9 @@ ShardReport *shardReportCreate(MlirOperation module, intptr_t nWarnings,
   ShardReport *report = count ? calloc(1, sizeof *report) : NULL;
   if (report) {
     report->root = makeJson(count, module, arena, nWarnings, warnings);
-    report->text = makeText(count, arena, true, nWarnings, warnings);
-    report->summary = makeText(count, arena, false, nWarnings, warnings);
+    const json_t *communication = json_object_get(report->root, "communication");
+    report->text = makeText(communication, count, arena, true, nWarnings, warnings);
+    report->summary = makeText(communication, count, arena, false, nWarnings, warnings);
   }
   shardArenaDestroy(arena);
   return report;

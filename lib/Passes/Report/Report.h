@@ -33,4 +33,10 @@ json_t *shardReportCommunication(const json_t *collectives);
 /// The page that holds the report's JSON, `json`. From malloc; null: out of memory.
 char *shardReportFormatPage(const json_t *root, const char *json);
 
+/// What a rank does, as ShardSimulatedKind, and waiting.
+enum { SHARD_REPORT_WAIT = SHARD_SIMULATED_RECEIVE + 1, SHARD_REPORT_N_WHATS };
+extern const char *const shardReportWhatNames[SHARD_REPORT_N_WHATS];
+/// In the trace event format. From malloc; null: out of memory.
+char *shardReportFormatTrace(const ShardSimulation *simulation);
+
 #endif // SHARD_REPORT_INTERNAL_H

@@ -29,13 +29,6 @@ static json_t *clusterJson(const ShardCluster *cluster) {
 // Timeline
 //===----------------------------------------------------------------------===//
 
-enum { WAIT = SHARD_SIMULATED_RECEIVE + 1, nWhats };
-static const char *const whatNames[nWhats] = {[SHARD_SIMULATED_COMPUTE] = "compute",
-                                              [SHARD_SIMULATED_COLLECTIVE] = "collective",
-                                              [SHARD_SIMULATED_SEND] = "send",
-                                              [SHARD_SIMULATED_RECEIVE] = "receive",
-                                              [WAIT] = "wait"};
-
 typedef struct Span {
   const char *what; // null: none
   int64_t beginPs, endPs;
@@ -55,28 +48,28 @@ static void addSpan(json_t *list, Span *open, Span next) {
   *open = next;
 }
 
-/// A part of the step that is over; `spent` [nWhats] picoseconds begin anew.
+/// A part of the step that is over; `spent` [SHARD_REPORT_N_WHATS] picoseconds begin anew.
 static void addPart(json_t *list, Span *open, int64_t *spent, int64_t at, int64_t partPs) {
   int most = 0;
-  for (int i = 1; i < nWhats; ++i)
+  for (int i = 1; i < SHARD_REPORT_N_WHATS; ++i)
     if (spent[i] > spent[most])
       most = i;
   if (spent[most] > 0)
-    addSpan(list, open, (Span){whatNames[most], at, at + partPs});
-  memset(spent, 0, nWhats * sizeof(*spent));
+    addSpan(list, open, (Span){shardReportWhatNames[most], at, at + partPs});
+  memset(spent, 0, SHARD_REPORT_N_WHATS * sizeof(*spent));
 }
 
 /// The step in equal parts, each with what most of it is spent on.
 static json_t *coarseTimeline(const ShardSimulatedStage *stage, int64_t partPs) {
   json_t *list = json_array();
   Span open = {0};
-  int64_t spent[nWhats] = {0}, at = 0;
+  int64_t spent[SHARD_REPORT_N_WHATS] = {0}, at = 0;
   for (intptr_t i = 0; i < stage->nEvents; ++i) {
     const ShardSimulatedEvent *event = &stage->events[i];
     for (int half = 0; half < 2; ++half) {
       int64_t work = event->beginPs + event->waitPs;
       int64_t begin = half ? work : event->beginPs, end = half ? event->endPs : work;
-      int what = half ? (int)event->kind : WAIT;
+      int what = half ? (int)event->kind : SHARD_REPORT_WAIT;
       while (begin < end) {
         while (begin >= at + partPs) { // a part is over
           addPart(list, &open, spent, at, partPs);
@@ -100,8 +93,8 @@ static void addTimeline(json_t *json, const ShardSimulatedStage *stage, int64_t 
   for (intptr_t i = 0; i < stage->nEvents; ++i) {
     const ShardSimulatedEvent *event = &stage->events[i];
     int64_t work = event->beginPs + event->waitPs;
-    addSpan(list, &open, (Span){whatNames[WAIT], event->beginPs, work});
-    addSpan(list, &open, (Span){whatNames[event->kind], work, event->endPs});
+    addSpan(list, &open, (Span){shardReportWhatNames[SHARD_REPORT_WAIT], event->beginPs, work});
+    addSpan(list, &open, (Span){shardReportWhatNames[event->kind], work, event->endPs});
   }
   addSpan(list, &open, (Span){0});
   enum { mostSpans = 2048 }; // more than a screen has columns
@@ -285,57 +278,6 @@ static void addSiteTimes(json_t *communication, const ShardSimulation *simulatio
   }
 }
 
-//===----------------------------------------------------------------------===//
-// Trace
-//===----------------------------------------------------------------------===//
-
-static double microseconds(int64_t ps) { return (double)ps * 1e-6; }
-
-static void traceEvent(json_t *list, int32_t stage, const ShardSimulatedEvent *event) {
-  int64_t work = event->beginPs + event->waitPs;
-  if (event->waitPs > 0)
-    json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:i, s:i, s:f, s:f}", "name", "wait",
-                                          "cat", "wait", "ph", "X", "pid", (int)stage, "tid", 0,
-                                          "ts", microseconds(event->beginPs), "dur",
-                                          microseconds(event->waitPs)));
-  json_t *arguments = json_object();
-  if (event->layer >= 0)
-    json_object_set_new(arguments, "layer", json_integer(event->layer));
-  if (event->site >= 0)
-    json_object_set_new(arguments, "site", json_integer(event->site));
-  json_array_append_new(list,
-                        json_pack("{s:o, s:s, s:s, s:i, s:i, s:f, s:f, s:o}", "name",
-                                  shardReportText(mlirStringRefCreateFromCString(event->name)),
-                                  "cat", whatNames[event->kind], "ph", "X", "pid", (int)stage,
-                                  "tid", 0, "ts", microseconds(work), "dur",
-                                  microseconds(event->endPs - work), "args", arguments));
-}
-
-/// A process for each stage, with what a rank of its first class does and how many bytes it holds.
-static char *makeTrace(const ShardSimulation *simulation) {
-  json_t *list = json_array();
-  for (int32_t s = 0; s < simulation->nStages; ++s) {
-    const ShardSimulatedStage *stage = &simulation->stages[s];
-    char name[64];
-    snprintf(name, sizeof(name), "stage %d, rank %lld", s,
-             (long long)simulation->classes[stage->firstClass].firstRank);
-    json_array_append_new(list, json_pack("{s:s, s:s, s:i, s:{s:s}}", "name", "process_name", "ph",
-                                          "M", "pid", (int)s, "args", "name", name));
-    for (intptr_t i = 0; i < stage->nEvents; ++i)
-      traceEvent(list, s, &stage->events[i]);
-    for (intptr_t i = 0; i < stage->nMemory; ++i)
-      json_array_append_new(list, json_pack("{s:s, s:s, s:i, s:f, s:{s:I}}", "name",
-                                            "device memory", "ph", "C", "pid", (int)s, "ts",
-                                            microseconds(stage->memory[i].ps), "args", "bytes",
-                                            (json_int_t)stage->memory[i].bytes));
-  }
-  json_t *root = json_pack("{s:o, s:s, s:{s:s}}", "traceEvents", list, "displayTimeUnit", "ns",
-                           "otherData", "cluster", simulation->clusterName);
-  char *text = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
-  json_decref(root);
-  return text;
-}
-
 void shardReportAddTimes(ShardReport *report, const ShardCluster *cluster,
                          const ShardSimulation *simulation) {
   json_t *root = report->root, *memory = memoryJson(root, cluster, simulation);
@@ -344,5 +286,5 @@ void shardReportAddTimes(ShardReport *report, const ShardCluster *cluster,
   json_object_set_new(root, "memory", memory);
   json_object_set_new(root, "simulation", simulationJson(simulation));
   addSiteTimes(json_object_get(root, "communication"), simulation);
-  report->trace = makeTrace(simulation);
+  report->trace = shardReportFormatTrace(simulation);
 }
