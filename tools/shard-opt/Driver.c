@@ -145,11 +145,16 @@ static void inspectModule(void *user, const char *pass, MlirOperation module) {
     keepText(&driver->annotations, writeAnnotations, module);
   if (strcmp(pass, "shard-spmdize") != 0)
     return;
-  driver->report =
-      shardReportCreate(module, (intptr_t)driver->nWarnings, (const char *const *)driver->warnings);
+  ShardOptTimes times = {NULL, NULL};
   bool timed = options->cluster && (options->nReports || options->trace);
-  if (driver->report && timed && !shardOptAddTimes(options, module, driver->report))
+  if (timed && !shardOptTimesCreate(options, module, &times)) // its warnings stand in the report
     driver->failed = true;
+  else
+    driver->report = shardReportCreate(module, (intptr_t)driver->nWarnings,
+                                       (const char *const *)driver->warnings);
+  if (driver->report && timed)
+    shardReportAddTimes(driver->report, times.cluster, times.simulation);
+  shardOptTimesRelease(&times);
 }
 
 //===----------------------------------------------------------------------===//
@@ -348,6 +353,10 @@ static bool checkOptions(Driver *driver) {
     return false;
   if (options->analyse && !shardOptCheckAnalyse(options))
     return !(driver->failed = true);
+  bool simulated = options->simulate || (options->cluster && (options->nReports || options->trace));
+  if ((options->silence || options->error) && !simulated)
+    return fail(driver, "'--%s' is for --simulate, and for --report and --trace with --cluster",
+                options->silence ? "silence" : "error");
   if (options->targetParameters > 0 && !options->analyse)
     return fail(driver, "'--target-parameters' is for --analyse");
   if (options->simulate && !shardOptCheckSimulate(options))

@@ -54,6 +54,8 @@ typedef enum OptionId {
   ID_TRACE,
   ID_ANALYSE,
   ID_TARGET_PARAMETERS,
+  ID_SILENCE,
+  ID_ERROR,
   ID_LIST_PASSES,
   ID_REFERENCE,
   ID_VERSION,
@@ -137,6 +139,10 @@ static const struct {
     [ID_TARGET_PARAMETERS] = {"target-parameters", OPTION_TEXT, NULL, "N",
                               "--analyse: experts a layer for N parameters (default: 200e12)",
                               true},
+    [ID_SILENCE] = {"silence", OPTION_TEXT_LIST, NULL, "ID",
+                    "No such warning about a plan on --cluster; repeatable", true},
+    [ID_ERROR] = {"error", OPTION_TEXT_LIST, NULL, "ID",
+                  "Such a warning is an error, and nothing is written; repeatable", true},
     [ID_LIST_PASSES] = {"list-passes", OPTION_FLAG, NULL, NULL,
                         "The passes of this project and their options", false},
     [ID_REFERENCE] = {"reference", OPTION_FLAG, NULL, NULL,
@@ -253,6 +259,10 @@ static bool setValue(ShardOptOptions *options, int id, const char *value) {
     return setOnce(name, &options->extractWeights, value);
   case ID_FORBID:
     return appendText(&options->forbid, value);
+  case ID_SILENCE:
+    return appendText(&options->silence, value);
+  case ID_ERROR:
+    return appendText(&options->error, value);
   case ID_MAX_COMM_BYTES:
     if (options->maxCommBytes >= 0)
       return fail("'--max-comm-bytes' is given twice");
@@ -420,6 +430,8 @@ bool shardOptOptionsParse(int argc, char **argv, ShardOptOptions *options) {
 void shardOptOptionsRelease(ShardOptOptions *options) {
   free(options->dims);
   free(options->forbid);
+  free(options->silence);
+  free(options->error);
   free(options->reports);
   free(options->rest);
 }

@@ -25,12 +25,13 @@ typedef struct ShardOptOptions {
   const char *printCluster; // "text" or "json"
   const char *simulate;     // the same
   const char *trace;
-  const char *analyse;      // the same
-  double targetParameters;  // 0: not given
+  const char *analyse;     // the same
+  double targetParameters; // 0: not given
   const char *stopAfter, *mcpu;
-  char *dims;           // all of --dim, separated by commas; owned
-  char *forbid;         // all of --forbid; owned
-  int64_t maxCommBytes; // -1: any
+  char *dims;            // all of --dim, separated by commas; owned
+  char *forbid;          // all of --forbid; owned
+  char *silence, *error; // ids of warnings; owned
+  int64_t maxCommBytes;  // -1: any
   bool noImplicitComm, explain;
   bool noImplicitReplication, splitResults, resultsGiven, quiet, debugInfo, bytecode, verifyEach,
       oneThread;

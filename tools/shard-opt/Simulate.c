@@ -3,6 +3,8 @@
 
 #include "Cluster.h"
 
+#include "shard/Warnings.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -24,28 +26,27 @@ bool shardOptCheckSimulate(const ShardOptOptions *options) {
 }
 
 bool shardOptSimulate(const ShardOptOptions *options, MlirOperation module) {
-  char *error = NULL;
-  ShardCluster *cluster = shardClusterCreate(options->cluster, &error);
-  if (!cluster)
-    return shardOptFailOwned(error);
-  ShardSimulation *simulation = shardSimulationCreate(module, cluster, NULL);
-  bool ok = simulation && shardOptWriteText(options, strcmp(options->simulate, "json") == 0
-                                                         ? shardSimulationFormatJson(simulation)
-                                                         : shardSimulationFormatText(simulation));
-  shardSimulationDestroy(simulation);
-  shardClusterDestroy(cluster);
+  ShardOptTimes times;
+  bool ok = shardOptTimesCreate(options, module, &times) &&
+            shardOptWriteText(options, strcmp(options->simulate, "json") == 0
+                                           ? shardSimulationFormatJson(times.simulation)
+                                           : shardSimulationFormatText(times.simulation));
+  shardOptTimesRelease(&times);
   return ok;
 }
 
-bool shardOptAddTimes(const ShardOptOptions *options, MlirOperation module, ShardReport *report) {
+bool shardOptTimesCreate(const ShardOptOptions *options, MlirOperation module, ShardOptTimes *out) {
   char *error = NULL;
-  ShardCluster *cluster = shardClusterCreate(options->cluster, &error);
-  if (!cluster)
+  *out = (ShardOptTimes){.cluster = shardClusterCreate(options->cluster, &error)};
+  if (!out->cluster)
     return shardOptFailOwned(error);
-  ShardSimulation *simulation = shardSimulationCreate(module, cluster, NULL);
-  if (simulation)
-    shardReportAddTimes(report, cluster, simulation);
-  shardSimulationDestroy(simulation);
-  shardClusterDestroy(cluster);
-  return simulation != NULL;
+  out->simulation = shardSimulationCreate(module, out->cluster, NULL);
+  return out->simulation &&
+         mlirLogicalResultIsSuccess(shardModuleWarn(module, out->cluster, out->simulation,
+                                                    options->silence, options->error));
+}
+
+void shardOptTimesRelease(ShardOptTimes *times) {
+  shardSimulationDestroy(times->simulation);
+  shardClusterDestroy(times->cluster);
 }

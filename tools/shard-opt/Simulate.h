@@ -4,7 +4,7 @@
 
 #include "Options.h"
 
-#include "shard/Report.h"
+#include "shard/Simulate.h"
 
 #include "mlir-c/IR.h"
 
@@ -14,7 +14,14 @@ bool shardOptCheckSimulate(const ShardOptOptions *options);
 /// one error, on stderr or as a diagnostic.
 bool shardOptSimulate(const ShardOptOptions *options, MlirOperation module);
 
-/// Adds to a report of `module` what --cluster tells. False after one error, as above.
-bool shardOptAddTimes(const ShardOptOptions *options, MlirOperation module, ShardReport *report);
+/// A program on --cluster. Both may be null after a failure.
+typedef struct ShardOptTimes {
+  ShardCluster *cluster;
+  ShardSimulation *simulation;
+} ShardOptTimes;
+/// Simulates a sharded program and warns of known mistakes, as --silence and --error say. False
+/// after one error, as above; to be released either way.
+bool shardOptTimesCreate(const ShardOptOptions *options, MlirOperation module, ShardOptTimes *out);
+void shardOptTimesRelease(ShardOptTimes *times);
 
 #endif // SHARD_OPT_SIMULATE_H

@@ -165,6 +165,8 @@ static const ShardMessage messages[] = {
     {"--forbid: '…' is no axis; expected pp, dp, ep, sp or tp", 0, 0},
     {"--forbid: '…' is no kind of collective; expected all-reduce, all-gather, reduce-scatter, all-to-all, permute, broadcast or send", 0, 0},
     {"no 'spmd.sites' on the module: it is no sharded program", 0, 0},
+    {"no warning is named '…'; expected slow-tensor-parallel, no-memory-margin, unequal-stages, peak-bandwidth, layout-changes or no-failure-handling", 0, 0},
+    {"… […]", 0, 0},
     {"what is sent cannot be checked: …", 0, 0},
     {"function '@…' has no body", 0, 0},
     {"function has no body", 0, 0},
