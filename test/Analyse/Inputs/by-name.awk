@@ -1,5 +1,5 @@
-# Parameters by class from the names of an args.json, which the analysis never sees; and those of
-# --analyse=json after it. Prints each class of both, so that the two lists are equal or a test fails.
+# Parameters by class from the names of an args.json, which the analysis never sees, against those of
+# --analyse=json after it: prints every class in which the two differ, then the sum by names.
 function classOf(name) {
   if (name ~ /norm|ln_|\.ln|LayerNorm|layernorm/) return "norm"
   if (name ~ /gate\.weight|router/ && name !~ /gate_proj/) return "router"
@@ -9,15 +9,24 @@ function classOf(name) {
   if (name ~ /mlp|intermediate|output\.dense|layer\.[0-9]+\.output/) return "mlp"
   return "head"
 }
-{ gsub(/[",]/, "") }
+function field(key,    text) { # of the object that the record is
+  if (!match($0, "\"" key "\":(\\[[^]]*\\]|[^,}]*)"))
+    return ""
+  text = substr($0, RSTART + length(key) + 3, RLENGTH - length(key) - 3)
+  gsub(/["\[\]]/, "", text)
+  return text
+}
+BEGIN { RS = "{" }
+{ gsub(/[ \n]/, "") }
 FNR == 1 { ++file }
-file == 1 && $1 == "name:" { name = $2; elements = 1; inShape = 0 }
-file == 1 && $1 == "shape:" { inShape = 1; next }
-file == 1 && inShape && $1 == "]" { inShape = 0 }
-file == 1 && inShape { elements *= $1 }
-file == 1 && $1 == "role:" && $2 == "weight" { named[classOf(name)] += elements }
-file == 2 && $1 == "class:" { class = $2 }
-file == 2 && $1 == "parameters:" && class != "" && class != "total" { found[class] = $2; class = "" }
+file == 1 && field("role") == "weight" {
+  n = split(field("shape"), sizes, ",")
+  elements = 1
+  for (i = 1; i <= n; ++i)
+    elements *= sizes[i]
+  named[classOf(field("name"))] += elements
+}
+file == 2 && field("class") != "" && field("class") != "total" { found[field("class")] = field("parameters") }
 END {
   for (class in found)
     if (found[class] != named[class] + 0 && class != "other")
