@@ -6,6 +6,8 @@
 
 #include "RulesInternal.h"
 
+#include "../Core/Numbers.h"
+
 #include "mlir-c/BuiltinAttributes.h"
 
 #include <string.h>
@@ -100,15 +102,6 @@ static int32_t wholeAtom(const ShardRuleBuilder *b, const ShardOpRule *rule, con
   return found;
 }
 
-static int64_t greatestDivisor(int64_t a, int64_t b) {
-  while (b) {
-    int64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
-
 static void bindWindow(ShardRuleBuilder *b, ShardPort *port, int32_t atom, int32_t factor) {
   int32_t nAtoms = b->rules->values[port->value].nAtoms;
   int32_t *factors = SHARD_ARENA_ARRAY(b->arena, int32_t, nAtoms);
@@ -134,7 +127,7 @@ static void analyseDimension(ShardRuleBuilder *b, ShardOpRule *rule, intptr_t d)
       return;
     windows[i].stepBytes = info->bytes / windows[i].fromSize;
     windows[i].toAll = toAll;
-    size = toAll ? windows[i].fromSize : greatestDivisor(size, windows[i].fromSize);
+    size = toAll ? windows[i].fromSize : shardGreatestDivisor(size, windows[i].fromSize);
   }
   int32_t factor = rule->nFactors;
   ShardFactor *factors = SHARD_ARENA_ARRAY(b->arena, ShardFactor, factor + 1);

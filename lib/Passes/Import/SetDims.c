@@ -169,7 +169,7 @@ static MlirLogicalResult inferTosaShapes(const ShardImport *import) {
   return result;
 }
 
-enum { maxRounds = 16 };
+enum { MAX_ROUNDS = 16 };
 
 static MlirWalkResult findDynamic(MlirOperation op, void *user) {
   for (intptr_t i = 0, n = mlirOperationGetNumResults(op); i < n; ++i) {
@@ -212,7 +212,7 @@ static MlirLogicalResult specialize(const ShardImport *import, intptr_t n, int64
   }
   if (import->bounded || !shardImportHasTosa(import))
     return shardImportRefineShapes(import);
-  for (int round = 0; round < maxRounds; ++round) {
+  for (int round = 0; round < MAX_ROUNDS; ++round) {
     shardFuncUpdateType(import->entry);
     if (mlirLogicalResultIsFailure(inferTosaShapes(import)) ||
         mlirLogicalResultIsFailure(shardImportRefineShapes(import)))

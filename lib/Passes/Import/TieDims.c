@@ -8,7 +8,7 @@
 
 #include "mlir-c/BuiltinAttributes.h"
 
-enum { unknownMost = 4096 }; // equalities do not depend on it
+enum { UNKNOWN_MOST = 4096 }; // equalities do not depend on it
 
 /// The equalities of a copy in which every dimension is open; what it cannot follow ends it early.
 static const ShardBounded *followCopy(const ShardImport *import, int32_t nDims,
@@ -26,7 +26,7 @@ static const ShardBounded *followCopy(const ShardImport *import, int32_t nDims,
     all[k] = dims[k];
     if (!dims[k].most)
       all[k] = (ShardBoundedDim){dims[k].argument, dims[k].dimension, 1,
-                                 most > unknownMost ? most : unknownMost};
+                                 most > UNKNOWN_MOST ? most : UNKNOWN_MOST};
   }
   ShardFirstError first;
   shardFirstErrorBegin(&first, import->module, import->arena);

@@ -10,12 +10,11 @@
 #include "Model.h"
 
 #include "../Core/IR.h"
+#include "../Core/Numbers.h"
 
 #include "mlir-c/BuiltinAttributes.h"
 
 #include <string.h>
-
-static int64_t gcd(int64_t a, int64_t b) { return b ? gcd(b, a % b) : a; }
 
 typedef struct BlockWalk {
   const ShardModel *model;
@@ -66,7 +65,8 @@ static MlirLogicalResult visitValue(BlockWalk *w, const ShardValueInfo *value, M
       int64_t before = 1;
       for (int32_t axis = w->firstTensor; axis < list->axis[0]; ++axis)
         before *= w->mesh->sizes[axis];
-      int64_t ranks = shardAxisListSize(w->mesh, *list), common = gcd(atom->size, ranks);
+      int64_t ranks = shardAxisListSize(w->mesh, *list),
+              common = shardGreatestDivisor(atom->size, ranks);
       if (common > 1 && common < ranks)
         w->visit(w->user, &(ShardBlock){.klass = atom->klass,
                                         .size = atom->size,

@@ -204,10 +204,22 @@ static ShardCost opCost(const ShardSolver *s, const ShardFrame *frame, int32_t o
   return cost;
 }
 
+/// What a caller moves once for all calls that hand the same value over (see forwardCall in
+/// Forward.c) costs a call its share.
+static void shareMove(const ShardSolver *s, const ShardFrame *frame, int32_t v, ShardCost *cost) {
+  int32_t calls = frame->table->handings[v];
+  if (calls <= 1 || s->problem->weight[frame->table->first + v] ||
+      shardCommonDemand(s, frame, v) < SHARD_STATE_WHOLE)
+    return;
+  cost->bytes = (cost->bytes + calls - 1) / calls;
+  cost->count = (cost->count + calls - 1) / calls;
+}
+
 ShardCost shardFrameCost(const ShardSolver *s, const ShardFrame *frame) {
   ShardCost cost = {0};
   for (int32_t v = 0; v < frame->table->nValues; ++v) {
     ShardCost one = shardValueCost(s, frame, v);
+    shareMove(s, frame, v, &one);
     shardCostAdd(&cost, &one, s->rules->values[frame->table->first + v].count);
   }
   for (int32_t o = 0; o < frame->info->nOps; ++o) {

@@ -52,6 +52,54 @@ static void buildTable(ShardSolver *s, int32_t function) {
   for (int32_t o = 0; o < info->nOps; ++o)
     for (int32_t p = 0; p < info->ops[o].nOperands; ++p)
       t->uses[next[info->ops[o].operands[p].value - t->first]++] = (ShardUse){o, p};
+  t->handings = SHARD_ARENA_ARRAY(s->arena, int32_t, t->nValues ? t->nValues : 1);
+  for (int32_t v = 0; v < t->nValues; ++v)
+    t->handings[v] = 1;
+}
+
+/// The calls of a function, and how many values they hand over for one argument of it.
+typedef struct Handings {
+  int64_t calls, values;
+  int32_t last, nLast; // the value counted last, and the calls seen that take it
+  int32_t count;       // of the first of these
+} Handings;
+
+/// A call that stands for others hands over as many values, unless others take its value too.
+static void addHanding(Handings *h, int32_t value, int32_t count) {
+  if (h->last != value)
+    h->last = value, h->nLast = 0;
+  h->calls += count;
+  if (h->nLast == 0)
+    h->values += count, h->count = count;
+  else if (h->nLast == 1)
+    h->values += 1 - h->count;
+  ++h->nLast;
+}
+
+/// Finds of each argument how many calls hand the same value over (a mask that all layers read).
+static void markHandings(ShardSolver *s) {
+  const ShardRules *rules = s->rules;
+  Handings *handings = SHARD_ARENA_ARRAY(s->arena, Handings, rules->nValues + 1);
+  for (int32_t v = 0; v < rules->nValues; ++v)
+    handings[v].last = -1;
+  for (int32_t v = 0; v < rules->nValues; ++v) {
+    int32_t function = rules->values[v].function;
+    const ShardFunctionTable *t = &s->tables[function];
+    for (int32_t u = t->useStart[v - t->first]; u < t->useStart[v - t->first + 1]; ++u) {
+      const ShardOpRule *rule = &rules->functions[function].ops[t->uses[u].op];
+      const ShardPort *port = &rule->operands[t->uses[u].operand];
+      if (rule->form != SHARD_OP_CALL || port->apart)
+        continue;
+      int32_t argument = rules->functions[rule->callee].arguments[port->operandIndex];
+      if (argument >= 0)
+        addHanding(&handings[argument], v, rule->count);
+    }
+  }
+  for (int32_t v = 0; v < rules->nValues; ++v)
+    if (handings[v].values > 0) {
+      ShardFunctionTable *t = &s->tables[rules->values[v].function];
+      t->handings[v - t->first] = (int32_t)(handings[v].calls / handings[v].values);
+    }
 }
 
 bool shardCanSplit(const ShardSolver *s, int32_t function, int32_t op, ShardState choice) {
@@ -161,6 +209,7 @@ ShardSolver shardSolverMake(const ShardAxisProblem *problem, ShardArena *arena) 
     }
   for (int32_t f = 0; f < problem->rules->nFunctions; ++f)
     buildTable(&s, f);
+  markHandings(&s);
   markPinnedClasses(&s);
   markWindowClasses(&s);
   return s;

@@ -2,6 +2,8 @@
 
 #include "States.h"
 
+#include "../Core/Numbers.h"
+
 void shardStatesFill(ShardState *states, int32_t n, ShardState state) {
   for (int32_t i = 0; i < n; ++i)
     states[i] = state;
@@ -85,14 +87,6 @@ int64_t shardStateLocalBytes(const ShardValueInfo *value, int64_t bytes, int64_t
   return size % n == 0 ? bytes / n : bytes * (size / n + 1) / size;
 }
 
-static int64_t gcd(int64_t a, int64_t b) {
-  while (b) {
-    int64_t rest = a % b;
-    a = b, b = rest;
-  }
-  return a;
-}
-
 /// Of rank i, the steps that it holds out of `size`.
 static int64_t heldSteps(int64_t size, int64_t n, int64_t i) {
   int64_t c = ceilDivide(size, n), begin = i * c;
@@ -116,9 +110,9 @@ static int64_t misplacedParts(const ShardValueInfo *value, int64_t n, ShardState
   // In units of the last atom that no block cuts.
   int64_t unit = value->atoms[high - 1].size;
   if (fromEnd == high)
-    unit = gcd(unit, fromBlock);
+    unit = shardGreatestDivisor(unit, fromBlock);
   if (toEnd == high)
-    unit = gcd(unit, toBlock);
+    unit = shardGreatestDivisor(unit, toBlock);
   int64_t parts = 1, fromMinor = 1, toMinor = 1;
   for (int32_t a = low; a < high; ++a) {
     int64_t size = a == high - 1 ? value->atoms[a].size / unit : value->atoms[a].size;

@@ -7,19 +7,12 @@
 
 #include "Moves.h"
 
+#include "../Core/Numbers.h"
+
 #include "mlir-c/BuiltinAttributes.h"
 #include "mlir-c/BuiltinTypes.h"
 
 #include <string.h>
-
-static int64_t commonDivisor(int64_t a, int64_t b) {
-  while (b) {
-    int64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
 
 // The largest blocks, at multiples of their size, that all rows keep together; `extent` where no
 // row changes anything.
@@ -29,7 +22,7 @@ static int64_t blockOf(int64_t rows, int64_t extent, const int64_t *order) {
     for (int64_t i = 0; i < extent; ++i) {
       int64_t step = order[r * extent + i];
       if (i == 0 ? step != 0 : step != order[r * extent + i - 1] + 1)
-        block = commonDivisor(block, commonDivisor(i, step));
+        block = shardGreatestDivisor(block, shardGreatestDivisor(i, step));
     }
   return block;
 }
