@@ -264,7 +264,7 @@ static const char pipeline[] =
     "empty-tensor-to-alloc-tensor,one-shot-bufferize{bufferize-function-boundaries=1 "
     "allow-return-allocs-from-loops=1},func.func(convert-linalg-to-loops),"
     "expand-strided-metadata,lower-affine,convert-scf-to-cf,arith-expand{include-bf16=1},"
-    "func.func(math-expand-ops{ops=rsqrt,ipowi,fpowi,sincos,roundeven,clampf}),convert-math-to-llvm,"
+    "func.func(math-expand-ops{ops=rsqrt,ipowi,fpowi,sincos,roundeven}),convert-math-to-llvm,"
     "convert-math-to-libm,convert-arith-to-llvm,convert-cf-to-llvm,"
     "convert-index-to-llvm,finalize-memref-to-llvm,convert-func-to-llvm,"
     "reconcile-unrealized-casts)";

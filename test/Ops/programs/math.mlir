@@ -119,9 +119,27 @@ func.func @angles_body(%x: tensor<4x6xf32>, %y: tensor<4x6xf32>) -> tensor<4x6xf
   return %0 : tensor<4x6xf32>
 }
 // -----
+func.func @clamp(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
+  %high = arith.constant dense<0.5> : tensor<4x6xf32>
+  %low = arith.constant dense<-0.75> : tensor<4x6xf32>
+  %r = math.clampf %x to [%low, %high] : tensor<4x6xf32>
+  return %r : tensor<4x6xf32>
+}
+// -----
+func.func @clamp_body(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
+  %e = tensor.empty() : tensor<4x6xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) {
+  ^bb0(%x0: f32, %o: f32):
+    %high = arith.constant 0.5 : f32
+    %low = arith.constant -0.75 : f32
+    %r = math.clampf %x0 to [%low, %high] : f32
+    linalg.yield %r : f32
+  } -> tensor<4x6xf32>
+  return %0 : tensor<4x6xf32>
+}
+// -----
 func.func @rounding(%x: tensor<4x6xf32>, %y: tensor<4x6xf32>) -> tensor<4x6xf32> {
   %four = arith.constant dense<4.0> : tensor<4x6xf32>
-  %low = arith.constant dense<-3.0> : tensor<4x6xf32>
   %w = arith.mulf %x, %four : tensor<4x6xf32>
   %a = math.ceil %w : tensor<4x6xf32>
   %b = math.floor %w : tensor<4x6xf32>
@@ -129,10 +147,9 @@ func.func @rounding(%x: tensor<4x6xf32>, %y: tensor<4x6xf32>) -> tensor<4x6xf32>
   %d = math.roundeven %w : tensor<4x6xf32>
   %f = math.trunc %w : tensor<4x6xf32>
   %g = math.copysign %a, %y : tensor<4x6xf32>
-  %h = math.clampf %w to [%low, %four] : tensor<4x6xf32>
   %i = arith.addf %g, %b : tensor<4x6xf32>
   %j = arith.addf %c, %d : tensor<4x6xf32>
-  %k = arith.addf %f, %h : tensor<4x6xf32>
+  %k = arith.addf %f, %w : tensor<4x6xf32>
   %l = arith.mulf %i, %j : tensor<4x6xf32>
   %r = arith.addf %l, %k : tensor<4x6xf32>
   return %r : tensor<4x6xf32>
@@ -143,7 +160,6 @@ func.func @rounding_body(%x: tensor<4x6xf32>, %y: tensor<4x6xf32>) -> tensor<4x6
   %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x, %y : tensor<4x6xf32>, tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) {
   ^bb0(%x0: f32, %y0: f32, %o: f32):
     %four = arith.constant 4.0 : f32
-    %low = arith.constant -3.0 : f32
     %w = arith.mulf %x0, %four : f32
     %a = math.ceil %w : f32
     %b = math.floor %w : f32
@@ -151,10 +167,9 @@ func.func @rounding_body(%x: tensor<4x6xf32>, %y: tensor<4x6xf32>) -> tensor<4x6
     %d = math.roundeven %w : f32
     %f = math.trunc %w : f32
     %g = math.copysign %a, %y0 : f32
-    %h = math.clampf %w to [%low, %four] : f32
     %i = arith.addf %g, %b : f32
     %j = arith.addf %c, %d : f32
-    %k = arith.addf %f, %h : f32
+    %k = arith.addf %f, %w : f32
     %l = arith.mulf %i, %j : f32
     %r = arith.addf %l, %k : f32
     linalg.yield %r : f32
