@@ -34,6 +34,27 @@ typedef struct ShardCurve {
   const char *source;
 } ShardCurve;
 
+/// Efficiency of contractions over their shape: `fractions`, in (0, 1], of each m, n and k that is
+/// listed, k fastest. No sizes: unknown.
+typedef struct ShardShapeGrid {
+  intptr_t nSizes[3];      // of m, n, k
+  const double *sizes[3];  // each ascends
+  const double *fractions; // [nM * nN * nK]
+  const char *source;
+} ShardShapeGrid;
+
+/// What one evaluation of costs more than an operation, or other than it.
+typedef enum ShardFunction {
+  SHARD_FUNCTION_DIVIDE = 0,
+  SHARD_FUNCTION_SQRT = 1, // and its reciprocal
+  SHARD_FUNCTION_EXP = 2,  // and exp2
+  SHARD_FUNCTION_TANH = 3,
+  SHARD_FUNCTION_ERF = 4,
+  SHARD_FUNCTION_OTHER = 5, // sine, logarithm, power, ...
+  SHARD_FUNCTION_REDUCE = 6 // one more element of a row combined into one value
+} ShardFunction;
+#define SHARD_N_FUNCTIONS 7
+
 /// What a device computes in. Rates of types that a kind does not list are unknown.
 typedef enum ShardRateType {
   SHARD_RATE_F64 = 0,
@@ -46,18 +67,31 @@ typedef enum ShardRateType {
 } ShardRateType;
 #define SHARD_N_RATE_TYPES 7
 
+/// What a device still reaches when `devices` of its node work at the same time; between one and
+/// so many, a straight line. No devices: they do not slow each other.
+typedef struct ShardBusy {
+  int64_t devices;
+  double flops;                // part of the rates of contractions and everything else
+  ShardCurve memoryEfficiency; // in place of the device's own; no points: the same
+} ShardBusy;
+
 typedef struct ShardDeviceKind {
   const char *name;
   ShardFigure memoryBytes;
   ShardRate memoryBytesPerSecond;
-  ShardCurve memoryEfficiency; // over the bytes that an op moves
+  ShardCurve memoryEfficiency; // over the bytes that an op moves; above 1 where caches hold them
   bool hasFlops[SHARD_N_RATE_TYPES], hasVectorFlops[SHARD_N_RATE_TYPES];
   ShardRate flops[SHARD_N_RATE_TYPES];       // of contractions
   ShardCurve efficiency[SHARD_N_RATE_TYPES]; // over the flops of a contraction
+  ShardShapeGrid shapes[SHARD_N_RATE_TYPES]; // over its shape, in place of that where it is known
   ShardRate vectorFlops[SHARD_N_RATE_TYPES]; // of everything else
-  ShardFigure launchSeconds;                 // before an op starts
-  ShardFigure failuresPerDay;                // of one device with its share of the node
-  bool hasPort;                              // the first link is faster or slower for this kind
+  /// Evaluations a second by [type][function]; where not given, they are operations like others.
+  bool hasFunctions[SHARD_N_RATE_TYPES][SHARD_N_FUNCTIONS];
+  ShardRate functions[SHARD_N_RATE_TYPES][SHARD_N_FUNCTIONS];
+  ShardBusy allBusy;          // what is left of that when neighbours work too
+  ShardFigure launchSeconds;  // before an op starts
+  ShardFigure failuresPerDay; // of one device with its share of the node
+  bool hasPort;               // the first link is faster or slower for this kind
   ShardRate portBytesPerSecond;
 } ShardDeviceKind;
 
@@ -183,6 +217,7 @@ SHARD_EXPORTED char *shardClusterFormatJson(const ShardCluster *cluster);
 
 /// The names that the file has for them. Null: out of range.
 SHARD_EXPORTED const char *shardRateTypeName(ShardRateType type);
+SHARD_EXPORTED const char *shardFunctionName(ShardFunction function);
 SHARD_EXPORTED const char *shardClusterLevelName(ShardClusterLevel level);
 SHARD_EXPORTED const char *shardLinkKindName(ShardLinkKind kind);
 SHARD_EXPORTED const char *shardClusterCollectiveName(ShardCollectiveKind kind);
@@ -192,6 +227,8 @@ SHARD_EXPORTED const char *shardAlgorithmName(ShardAlgorithm algorithm);
 SHARD_EXPORTED double shardRateEffective(const ShardCluster *cluster, const ShardRate *rate);
 /// Linear between points over the logarithm of the size; beyond the ends as at them.
 SHARD_EXPORTED double shardCurveEvaluate(const ShardCurve *curve, double size);
+/// The same in three sizes, m, n and k; 1 for a grid without sizes.
+SHARD_EXPORTED double shardShapeGridEvaluate(const ShardShapeGrid *grid, const double *sizes);
 
 /// The kind of a device; null when `device` is not in [0, nDevices).
 SHARD_EXPORTED const ShardDeviceKind *shardClusterDeviceKind(const ShardCluster *cluster,

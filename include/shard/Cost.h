@@ -17,10 +17,12 @@ extern "C" {
 /// What an op does on one device, counted on its local shapes. An op that is two in one (a
 /// contraction with what is fused to it) has both kinds of work.
 typedef struct ShardOpWork {
-  ShardRateType type; // that it computes in
-  double flops;       // of contractions, two a multiply-add
-  double vectorFlops; // of everything else: elements times operations each
-  double bytes;       // moved between the device and its memory
+  ShardRateType type;                  // that it computes in
+  double flops;                        // of contractions, two a multiply-add
+  double vectorFlops;                  // of everything else: elements times operations each
+  double bytes;                        // moved between the device and its memory
+  double shape[3];                     // m, n, k of each product of a contraction; 0: unknown
+  double functions[SHARD_N_FUNCTIONS]; // evaluations among the vectorFlops
 } ShardOpWork;
 
 typedef enum ShardOpBound {
@@ -31,7 +33,7 @@ typedef enum ShardOpBound {
 
 typedef struct ShardOpCost {
   double seconds;        // the longer of compute and memory, after the launch
-  double computeSeconds; // flops / (flopsPerSecond x efficiency) + vectorFlops / its rate
+  double computeSeconds; // flops / (flopsPerSecond x efficiency) + the others / their rates
   double memorySeconds;  // bytes / (bytesPerSecond x memoryEfficiency)
   double launchSeconds;
   double flopsPerSecond, efficiency, bytesPerSecond, memoryEfficiency;
@@ -45,6 +47,9 @@ typedef struct ShardOpCost {
 /// False: the kind has no rate that can do it. Thread-safe.
 SHARD_EXPORTED bool shardOpCost(const ShardCluster *cluster, const ShardDeviceKind *kind,
                                 const ShardOpWork *work, ShardOpCost *out);
+/// The same while `busyDevices` of a node, this one among them, do so.
+SHARD_EXPORTED bool shardOpCostBusy(const ShardCluster *cluster, const ShardDeviceKind *kind,
+                                    const ShardOpWork *work, int64_t busyDevices, ShardOpCost *out);
 /// The work of `batch` products [m, k] x [k, n], each operand read and each result written once.
 SHARD_EXPORTED ShardOpWork shardContractionWork(int64_t batch, int64_t m, int64_t n, int64_t k,
                                                 int64_t elementBytes, ShardRateType type);

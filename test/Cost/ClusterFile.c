@@ -99,8 +99,34 @@ static const struct {
     {"[[1e6, 0.5], [1e8, 1]]", "[]",
      "13:38: error: 'devices[0].memoryEfficiency.points' has 0 elements; expected 1 to 1000",
      false},
-    {"[[1e6, 0.5], [1e8, 1]]", "[[1e6, 1.5]]",
-     "13:45: error: 'devices[0].memoryEfficiency.points[0][1]' is 1.5; expected 1e-06 to 1", false},
+    {"[[1e6, 0.5], [1e8, 1]]", "[[1e6, 1500]]",
+     "13:45: error: 'devices[0].memoryEfficiency.points[0][1]' is 1500; expected 1e-06 to 1000",
+     false},
+    {"[[1e6, 0.1], [1e10, 1]]", "[[1e6, 1.5]]",
+     "14:87: error: 'devices[0].flops.f16.efficiency.points[0][1]' is 1.5; expected 1e-06 to 1",
+     false},
+    {"\"exp\": {", "\"ln\": {",
+     "15:94: error: 'devices[0].functions.f32.ln' is no field here; expected "
+     "divide, sqrt, exp, tanh, erf, other or reduce",
+     false},
+    {"\"devices\": 8, \"flops\": 0.5", "\"devices\": 1, \"flops\": 0.5",
+     "15:140: error: 'devices[0].allBusy.devices' is 1; expected 2 to 16777216", false},
+    {"\"devices\": 8, \"flops\": 0.5", "\"devices\": 8, \"flops\": 1.5",
+     "15:152: error: 'devices[0].allBusy.flops' is 1.5; expected 1e-06 to 1", false},
+    {"\"devices\": 8, \"flops\": 0.5", "\"devices\": 8",
+     "15:128: error: 'devices[0].allBusy' has no 'flops'", false},
+    {"\"m\": [1, 100]", "\"m\": [1, 1]",
+     "24:69: error: 'devices[1].flops.f16.efficiency.m[1]' is 1, after 1; expected sizes that "
+     "ascend",
+     true},
+    {"\"m\": [1, 100], ", "", "24:59: error: 'devices[1].flops.f16.efficiency' has no 'm'", false},
+    {"0.3, 1]", "0.3]",
+     "24:116: error: 'devices[1].flops.f16.efficiency.fractions' has 3 elements; expected 4, one "
+     "for each m, n and k",
+     true},
+    {"0.3, 1]", "0.3, 2]",
+     "24:132: error: 'devices[1].flops.f16.efficiency.fractions[3]' is 2; expected 1e-06 to 1",
+     false},
     {"\"f32\": 10e12", "\"fp32\": 10e12",
      "14:25: error: 'devices[0].flops.fp32' is no field here; expected f64, f32, f16, bf16, f8, f4 "
      "or i8",
@@ -111,10 +137,13 @@ static const struct {
      "16:24: error: 'devices[0].launchSeconds' is -5e-06; expected 0 to 1e+06", false},
     {"\"kind\": \"new\"", "\"kind\": \"old\"",
      "21:15: error: 'devices[1].kind' is 'old', as devices[0]", true},
-    {"{\"f16\": {\"achieved\": 400e12, \"source\": \"the new maker\"}}", "{}",
-     "24:16: error: 'devices[1].flops' is empty; expected the rate of a type at least", false},
-    {"{\"f16\": {\"achieved\": 400e12, \"source\": \"the new maker\"}}", "{\"f16\": []}",
-     "24:24: error: 'devices[1].flops.f16' is a list; expected a number", false},
+    {"{\"f16\": {\"achieved\": 400e12, \"efficiency\": {\"m\": [1, 100], \"n\": [64], \"k\": [1, "
+     "10000], \"fractions\": [0.1, 0.5, 0.3, 1]}, \"source\": \"the new maker\"}}",
+     "{}", "24:16: error: 'devices[1].flops' is empty; expected the rate of a type at least",
+     false},
+    {"{\"f16\": {\"achieved\": 400e12, \"efficiency\": {\"m\": [1, 100], \"n\": [64], \"k\": [1, "
+     "10000], \"fractions\": [0.1, 0.5, 0.3, 1]}, \"source\": \"the new maker\"}}",
+     "{\"f16\": []}", "24:24: error: 'devices[1].flops.f16' is a list; expected a number", false},
     {"{\"from\": \"device\", \"to\": \"node\"", "{\"from\": \"node\", \"to\": \"node\"",
      "28:14: error: 'links[0].from' is 'node'; expected 'device', with which the first link begins",
      true},
@@ -244,6 +273,15 @@ static void checkRight(const char *text, const json_t *schema) {
   checkNear(shardCurveEvaluate(&old->efficiency[SHARD_RATE_F16], 1e12), 1, 1e-9,
             "above the points");
   checkNear(shardCurveEvaluate(&old->efficiency[SHARD_RATE_F32], 1), 1, 1e-9, "no points");
+  const ShardShapeGrid *grid = &new->shapes[SHARD_RATE_F16];
+  const double corner[] = {1, 8, 1}, middle[] = {10, 64, 100}, beyond[] = {1000, 64, 1e6};
+  checkNear(shardShapeGridEvaluate(grid, corner), 0.1, 1e-9, "first shape");
+  checkNear(shardShapeGridEvaluate(grid, middle), (0.1 + 0.5 + 0.3 + 1) / 4, 1e-9,
+            "between shapes");
+  checkNear(shardShapeGridEvaluate(grid, beyond), 1, 1e-9, "beyond all shapes");
+  check(old->hasFunctions[SHARD_RATE_F32][SHARD_FUNCTION_EXP] &&
+            !old->hasFunctions[SHARD_RATE_F32][SHARD_FUNCTION_ERF] && old->allBusy.devices == 8,
+        "functions", NULL);
   checkNear(shardClusterUsableBytes(c, old), 30e9, 1e-9, "usable bytes");
   checkNear(shardClusterFailuresPerDay(c), 0.024, 1e-9, "failures a day");
   check(c->links[1].nMeasured == 2 && c->links[1].measured[0].kind == SHARD_COLLECTIVE_ALL_REDUCE,
@@ -280,7 +318,8 @@ static void checkSources(const json_t *value, bool sourced, const char *preset, 
                                         "efficiency",
                                         "linkBytesPerSecond",
                                         "flops",
-                                        "vectorFlops"};
+                                        "vectorFlops",
+                                        "functions"};
   const char *key;
   json_t *field;
   if (json_is_array(value)) {

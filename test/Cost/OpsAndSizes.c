@@ -47,6 +47,22 @@ static void checkOps(const char *twoKinds) {
   checkNear(cost.seconds, 5e-6 + 100e6 / 1.2e12, 1e-9, "elementwise");
   checkNear(cost.computeSeconds, 62.5e6 / 5e12, 1e-9, "its operations");
   check(cost.bound == SHARD_BOUND_MEMORY, "bound by memory", NULL);
+  // Of the operations a billion are exponentials, of a fifth of the rate.
+  work.vectorFlops = 11e9, work.functions[SHARD_FUNCTION_EXP] = 1e9, work.bytes = 0;
+  check(shardOpCost(c, old, &work, &cost), "functions", NULL);
+  checkNear(cost.computeSeconds, 10e9 / 5e12 + 1e9 / 1e12, 1e-9, "functions");
+  // With all eight at work half of that is left, and a quarter of the memory; with half of them a
+  // part of 3/7 of the way.
+  work.bytes = 1e6;
+  check(shardOpCostBusy(c, old, &work, 8, &cost), "all busy", NULL);
+  checkNear(cost.computeSeconds, 2 * (10e9 / 5e12 + 1e9 / 1e12), 1e-9, "all busy");
+  checkNear(cost.memorySeconds, 1e6 / (1.2e12 * 0.25), 1e-9, "all busy");
+  check(shardOpCostBusy(c, old, &work, 4, &cost), "half busy", NULL);
+  checkNear(cost.computeSeconds, 3e-3 / (1 - 0.5 * 3 / 7), 1e-9, "half busy");
+  // A shape counts where there is a grid, and one product of a batch is as another.
+  work = shardContractionWork(3, 10, 64, 100, 2, SHARD_RATE_F16);
+  check(shardOpCost(c, new, &work, &cost), "a shape", NULL);
+  checkNear(cost.efficiency, 0.475, 1e-9, "efficiency by shape");
   // Types that a kind lacks: bf16 in f32; f8 in f16; f32 on a kind of f16 only; vectors there.
   work = (ShardOpWork){.type = SHARD_RATE_BF16, .flops = 8e12};
   check(shardOpCost(c, old, &work, &cost) && cost.type == SHARD_RATE_F32, "bf16 in f32", NULL);

@@ -508,7 +508,10 @@ void shardOptPrintReference(void) {
     printf(" |\n");
   }
   printf(
-      "\nThe options of shard-run: `shard-run --help`.\n\n## Passes\n\nIn the order of "
+      "\nThe options of shard-run: `shard-run --help`. Without a program, `shard-run "
+      "--measure[=quick] -o FILE` writes\na "
+      "cluster file of this machine (what it measures: [design/cost.md](design/cost.md)).\n\n## "
+      "Passes\n\nIn the order of "
       "`--auto-shard`; those that only check come last. Each "
       "runs alone on "
       "a dump of the one before:\n`shard-opt "

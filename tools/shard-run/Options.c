@@ -72,11 +72,15 @@ static const OptionRow optionTable[] = {
     {"function", "NAME", OPTION_TEXT, FIELD(function), 0, "entry (the one public function)", NULL},
     {"args", "FILE", OPTION_TEXT, FIELD(args), 0, "names and roles (args.json of --data)", NULL},
     {"mcpu", "CPU", OPTION_TEXT, FIELD(mcpu), 0, "code for this CPU (host)", NULL},
+    {"measure", "quick", OPTION_OPTIONAL, FIELD(measureMode), FIELD(measure),
+     "measure this machine and write it as a cluster file for --cluster; no program", "Measure"},
+    {"o", "FILE", OPTION_TEXT, FIELD(output), 0, "of --measure (standard output)", NULL},
 };
 enum { nOptionRows = sizeof optionTable / sizeof optionTable[0] };
 
 static void printHelp(void) {
   puts("usage: shard-run PROGRAM [options]\n"
+       "       shard-run --measure[=quick] -o FILE\n"
        "\n"
        "Runs a program on CPU ranks and compares its results. PROGRAM is MLIR "
        "at\n"
@@ -88,9 +92,9 @@ static void printHelp(void) {
     if (row->group)
       printf("\n%s:\n", row->group);
     char text[64];
-    snprintf(text, sizeof text, "--%s%s%s%s", row->name,
+    snprintf(text, sizeof text, "%s%s%s%s%s", row->name[1] ? "--" : "-", row->name,
              row->kind == OPTION_OPTIONAL ? "[="
-             : row->value                 ? "="
+             : row->value                 ? row->name[1] ? "=" : " "
                                           : "",
              row->value ? row->value : "", row->kind == OPTION_OPTIONAL ? "]" : "");
     printf("  %-22s %s\n", text, row->help);
@@ -190,6 +194,10 @@ void optionsParse(int argc, char **argv, Options *out) {
     }
     const char *name = text[1] == '-' ? text + 2 : text + 1;
     const char *equals = strchr(name, '=');
+    if (!strcmp(text, "-o") && i + 1 < argc) {
+      setOption(out, findRow("o", 1), argv[++i]);
+      continue;
+    }
     const OptionRow *row = findRow(name, equals ? (size_t)(equals - name) : strlen(name));
     if (!row)
       stop("unknown option '%s' (see shard-run --help)", text);
@@ -197,6 +205,13 @@ void optionsParse(int argc, char **argv, Options *out) {
   }
   if (out->bisect && !out->check)
     stop("--bisect compares with the unsharded program: add --check");
+  if (out->measure) {
+    if (out->program)
+      stop("--measure takes no program; '%s' is given", out->program);
+    return;
+  }
+  if (out->output)
+    stop("-o is for --measure");
   if (!out->program)
     stop("no program given (see shard-run --help)");
   if (out->exact && !out->check)

@@ -22,6 +22,9 @@ typedef struct Options {
   int32_t iterations;
   double rtol; // below 0: by type
   bool integers, exact, quiet, bisect, isolate;
+  bool measure;
+  const char *measureMode; // of --measure=, else null
+  const char *output;      // of --measure; null: standard output
 } Options;
 
 /// Fills `out` from the command line; stops with a message on anything unknown or malformed, and

@@ -7,6 +7,7 @@
 #include "Compile.h"
 #include "Exact.h"
 #include "Execute.h"
+#include "Measure.h"
 #include "Memory.h"
 #include "Report.h"
 #include "Sizes.h"
@@ -389,6 +390,10 @@ static void checkSizes(const Options *options, const Sizes *sizes) {
 int main(int argc, char **argv) {
   Options options;
   optionsParse(argc, argv, &options);
+  if (options.measure) {
+    measureMachine(&options);
+    return 0;
+  }
   if (options.results && strcmp(options.results, "whole") && strcmp(options.results, "split"))
     stop("--results=%s: expected whole or split", options.results);
   struct stat status;

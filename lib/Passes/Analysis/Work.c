@@ -69,33 +69,64 @@ static bool isContraction(MlirOperation op) {
   return false;
 }
 
-/// The product of the extents of a linalg op's loops, at most INT64_MAX / 1024; 0: it has no maps.
-static int64_t loopSteps(MlirOperation op) {
+/// The loops of a linalg op: their extents, and the operands whose maps have each, as bits.
+enum { MAX_LOOPS = 64 };
+typedef struct OpLoops {
+  intptr_t nLoops; // 0: the op has no maps
+  int64_t sizes[MAX_LOOPS];
+  uint64_t operands[MAX_LOOPS];
+} OpLoops;
+
+static void readLoops(MlirOperation op, OpLoops *out) {
   MlirAttribute maps = mlirLinalgGetIndexingMapsAttribute(op);
+  out->nLoops = 0;
   if (mlirAttributeIsNull(maps) || !mlirAttributeIsAArray(maps))
-    return 0;
-  enum { maxLoops = 64 };
-  int64_t sizes[maxLoops];
-  memset(sizes, -1, sizeof sizes);
-  intptr_t nLoops = 0;
+    return;
+  for (intptr_t d = 0; d < MAX_LOOPS; ++d)
+    out->sizes[d] = 1, out->operands[d] = 0;
   for (intptr_t i = 0, n = mlirArrayAttrGetNumElements(maps); i < n; ++i) {
     MlirAffineMap map = mlirAffineMapAttrGetValue(mlirArrayAttrGetElement(maps, i));
     MlirType type = mlirValueGetType(mlirOperationGetOperand(op, i));
-    nLoops = mlirAffineMapGetNumDims(map);
-    if (nLoops > maxLoops || !mlirTypeIsARankedTensor(type))
+    intptr_t nDims = mlirAffineMapGetNumDims(map);
+    if (nDims > MAX_LOOPS)
       continue;
-    for (intptr_t r = 0; r < mlirAffineMapGetNumResults(map); ++r) {
+    out->nLoops = nDims;
+    for (intptr_t r = 0; mlirTypeIsARankedTensor(type) && r < mlirAffineMapGetNumResults(map);
+         ++r) {
       MlirAffineExpr expr = mlirAffineMapGetResult(map, r);
-      if (mlirAffineExprIsADim(expr))
-        sizes[mlirAffineDimExprGetPosition(expr)] = mlirShapedTypeGetDimSize(type, r);
+      if (!mlirAffineExprIsADim(expr))
+        continue;
+      intptr_t d = mlirAffineDimExprGetPosition(expr);
+      int64_t size = mlirShapedTypeGetDimSize(type, r);
+      out->sizes[d] = size < 0 ? 1 : size;
+      out->operands[d] |= UINT64_C(1) << (i & 63);
     }
   }
-  int64_t steps = 1;
-  for (intptr_t i = 0; i < nLoops && i < maxLoops; ++i)
-    if (__builtin_mul_overflow(steps, sizes[i] < 0 ? 1 : sizes[i], &steps) ||
-        steps > INT64_MAX / 1024)
+}
+
+/// The product of the extents of a linalg op's loops, at most INT64_MAX / 1024; 0: it has no maps.
+static int64_t loopSteps(MlirOperation op) {
+  OpLoops loops;
+  readLoops(op, &loops);
+  int64_t steps = loops.nLoops > 0;
+  for (intptr_t d = 0; d < loops.nLoops; ++d)
+    if (__builtin_mul_overflow(steps, loops.sizes[d], &steps) || steps > INT64_MAX / 1024)
       return INT64_MAX / 1024;
   return steps;
+}
+
+/// m, n and k of each product of a contraction: the loops that the left operand shares with the
+/// result, the right one does, and the two with each other; what all three have are many products.
+static void contractionShape(MlirOperation op, double *shape) {
+  OpLoops loops;
+  readLoops(op, &loops);
+  shape[0] = shape[1] = shape[2] = 1;
+  for (intptr_t d = 0; d < loops.nLoops; ++d) {
+    bool a = loops.operands[d] & 1, b = loops.operands[d] & 2, c = loops.operands[d] & 4;
+    if (a && b && c)
+      continue;
+    shape[a && c ? 0 : b && c ? 1 : 2] *= (double)loops.sizes[d];
+  }
 }
 
 int64_t shardContractionFlops(MlirOperation op) {
@@ -222,11 +253,35 @@ static ShardRateType rateOf(MlirType element) {
   return mlirTypeIsAFloat(element) && bytes == 8 ? SHARD_RATE_F64 : SHARD_RATE_F32;
 }
 
+/// What an op of a body is where it costs other than an operation; -1: it does not.
+static int functionOf(MlirStringRef name) {
+  static const struct {
+    const char *name;
+    ShardFunction function;
+  } table[] = {{"arith.divf", SHARD_FUNCTION_DIVIDE}, {"arith.remf", SHARD_FUNCTION_OTHER},
+               {"arith.divsi", SHARD_FUNCTION_OTHER}, {"arith.remsi", SHARD_FUNCTION_OTHER},
+               {"arith.divui", SHARD_FUNCTION_OTHER}, {"arith.remui", SHARD_FUNCTION_OTHER},
+               {"math.sqrt", SHARD_FUNCTION_SQRT},    {"math.rsqrt", SHARD_FUNCTION_SQRT},
+               {"math.exp", SHARD_FUNCTION_EXP},      {"math.exp2", SHARD_FUNCTION_EXP},
+               {"math.tanh", SHARD_FUNCTION_TANH},    {"math.erf", SHARD_FUNCTION_ERF}};
+  static const char *const plain[] = {"math.absf",  "math.absi",  "math.ceil",      "math.floor",
+                                      "math.trunc", "math.round", "math.roundeven", "math.copysign",
+                                      "math.fma",   "math.fpowi", "math.ipowi"};
+  for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); ++i)
+    if (shardStringIs(name, table[i].name))
+      return table[i].function;
+  for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); ++i)
+    if (shardStringIs(name, plain[i]))
+      return -1;
+  return startsWith(name, "math.") ? SHARD_FUNCTION_OTHER : -1;
+}
+
 /// What work on the body of an op adds up from.
 typedef struct BodyWork {
   MlirBlock body;
-  int64_t operations;   // a step
-  int64_t captureBytes; // read a step from tensors that the body captures
+  int64_t operations;                   // a step
+  int64_t captureBytes;                 // read a step from tensors that the body captures
+  int64_t functions[SHARD_N_FUNCTIONS]; // among the operations
 } BodyWork;
 
 static MlirLogicalResult countBodyOp(void *user, MlirOperation op) {
@@ -234,6 +289,9 @@ static MlirLogicalResult countBodyOp(void *user, MlirOperation op) {
   MlirStringRef name = shardOpGetName(op);
   bool computes = startsWith(name, "arith.") || startsWith(name, "math.");
   work->operations += computes && !isOneOf(op, "arith.constant", "arith.index_cast");
+  int function = functionOf(name);
+  if (function >= 0)
+    ++work->functions[function];
   if (shardStringIs(name, "tensor.extract"))
     work->captureBytes += shardTypeElementBytes(mlirValueGetType(mlirOperationGetResult(op, 0)));
   return mlirLogicalResultSuccess();
@@ -323,6 +381,12 @@ static intptr_t inputCount(MlirOperation op) {
   return startsWith(shardOpGetName(op), "linalg.") ? n - mlirOperationGetNumResults(op) : n;
 }
 
+/// Whether an op puts several elements into one of its result.
+static bool combines(MlirOperation op) {
+  MlirType type = mlirValueGetType(mlirOperationGetResult(op, 0));
+  return mlirTypeIsARankedTensor(type) && stepsOf(op) > shardTypeElementCount(type);
+}
+
 /// Producers in producers are followed so far down.
 enum { MAX_FUSED = 64 };
 
@@ -332,6 +396,12 @@ static void addLoops(MlirOperation op, int64_t steps, int depth, ShardOpWork *ou
   BodyWork body = bodyWork(op);
   int64_t operations = isTensorArithmetic(op) ? 1 : isContraction(op) ? 0 : body.operations;
   out->vectorFlops += (double)steps * (double)operations;
+  if (isTensorArithmetic(op) && functionOf(shardOpGetName(op)) >= 0)
+    out->functions[functionOf(shardOpGetName(op))] += (double)steps;
+  for (int f = 0; operations && f < SHARD_N_FUNCTIONS; ++f)
+    out->functions[f] += (double)steps * (double)body.functions[f];
+  if (operations && combines(op))
+    out->functions[SHARD_FUNCTION_REDUCE] += (double)steps;
   out->bytes += (double)steps * (double)body.captureBytes;
   for (intptr_t i = 0, n = inputCount(op); i < n; ++i) {
     MlirValue value = mlirOperationGetOperand(op, i);
@@ -356,6 +426,8 @@ static bool linalgWork(MlirOperation op, ShardOpWork *out) {
   int64_t steps = loopSteps(op);
   out->type = rateOf(elementOf(mlirOperationGetOperand(op, 0)));
   out->flops = (double)shardContractionFlops(op);
+  if (out->flops > 0)
+    contractionShape(op, out->shape);
   addLoops(op, steps, 0, out);
   out->bytes += initBytes(op, bodyOf(op), nInputs, nResults) + resultBytes(op);
   return true;

@@ -15,6 +15,9 @@ const char *const shardCollectiveKindNames[SHARD_N_COLLECTIVE_KINDS] = {
 const char *const shardAlgorithmNames[SHARD_N_ALGORITHMS] = {
     "ring", "tree", "recursive", "hierarchical", "in-switch", "direct", "measured"};
 
+const char *const shardFunctionNames[SHARD_N_FUNCTIONS] = {"divide", "sqrt",  "exp",   "tanh",
+                                                           "erf",    "other", "reduce"};
+
 int32_t shardClusterFindName(const char *const *names, int32_t n, const char *name) {
   for (int32_t i = 0; i < n; ++i)
     if (strcmp(names[i], name) == 0)
@@ -24,6 +27,9 @@ int32_t shardClusterFindName(const char *const *names, int32_t n, const char *na
 
 const char *shardRateTypeName(ShardRateType type) {
   return (unsigned)type < SHARD_N_RATE_TYPES ? shardRateTypeNames[type] : NULL;
+}
+const char *shardFunctionName(ShardFunction function) {
+  return (unsigned)function < SHARD_N_FUNCTIONS ? shardFunctionNames[function] : NULL;
 }
 const char *shardClusterLevelName(ShardClusterLevel level) {
   return (unsigned)level <= SHARD_CLUSTER_MAX_LINKS ? shardClusterLevelNames[level] : NULL;
@@ -49,17 +55,47 @@ double shardRateEffective(const ShardCluster *cluster, const ShardRate *rate) {
   return rate->peak.measured ? rate->peak.value : rate->peak.value * cluster->derating;
 }
 
-double shardCurveEvaluate(const ShardCurve *curve, double size) {
-  intptr_t n = curve->nPoints, i = 0;
-  if (n == 0)
-    return 1;
-  while (i < n && curve->sizes[i] < size)
+/// Between which two of `n` ascending sizes `size` lies: the lower, and how far on the way to the
+/// next by the logarithm.
+static intptr_t findPlace(intptr_t n, const double *sizes, double size, double *outPart) {
+  intptr_t i = 0;
+  while (i < n && sizes[i] < size)
     ++i;
+  *outPart = 0;
   if (i == 0 || i == n)
-    return curve->fractions[i ? n - 1 : 0];
-  double low = log(curve->sizes[i - 1]), high = log(curve->sizes[i]);
-  double part = (log(size) - low) / (high - low);
-  return curve->fractions[i - 1] + part * (curve->fractions[i] - curve->fractions[i - 1]);
+    return i ? n - 1 : 0;
+  double low = log(sizes[i - 1]), high = log(sizes[i]);
+  *outPart = (log(size) - low) / (high - low);
+  return i - 1;
+}
+
+double shardCurveEvaluate(const ShardCurve *curve, double size) {
+  if (curve->nPoints == 0)
+    return 1;
+  double part;
+  intptr_t i = findPlace(curve->nPoints, curve->sizes, size, &part);
+  double low = curve->fractions[i];
+  return part > 0 ? low + part * (curve->fractions[i + 1] - low) : low;
+}
+
+double shardShapeGridEvaluate(const ShardShapeGrid *grid, const double *sizes) {
+  if (grid->nSizes[0] == 0)
+    return 1;
+  intptr_t at[3];
+  double part[3], sum = 0;
+  for (int d = 0; d < 3; ++d)
+    at[d] = findPlace(grid->nSizes[d], grid->sizes[d], sizes[d], &part[d]);
+  for (int corner = 0; corner < 8; ++corner) {
+    double weight = 1;
+    intptr_t index = 0;
+    for (int d = 0; d < 3; ++d) {
+      bool upper = corner >> d & 1;
+      weight *= upper ? part[d] : 1 - part[d];
+      index = index * grid->nSizes[d] + at[d] + (upper && part[d] > 0);
+    }
+    sum += weight * grid->fractions[index];
+  }
+  return sum;
 }
 
 const ShardClusterNodes *shardClusterRunOf(const ShardCluster *cluster, int64_t device) {

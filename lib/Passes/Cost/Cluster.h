@@ -42,6 +42,7 @@ extern const char *const shardRateTypeNames[SHARD_N_RATE_TYPES];
 extern const char *const shardClusterLevelNames[SHARD_CLUSTER_MAX_LINKS + 1];
 extern const char *const shardLinkKindNames[4];
 extern const char *const shardCollectiveKindNames[SHARD_N_COLLECTIVE_KINDS];
+extern const char *const shardFunctionNames[SHARD_N_FUNCTIONS];
 extern const char *const shardAlgorithmNames[SHARD_N_ALGORITHMS];
 
 #endif // SHARD_COST_CLUSTER_H

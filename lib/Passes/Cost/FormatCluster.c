@@ -40,6 +40,27 @@ static void printRate(FILE *out, const ShardCluster *cluster, const char *name,
   printSource(out, rate->achieved.given ? rate->achieved.source : rate->peak.source);
 }
 
+/// Functions, shapes, and what neighbours leave.
+static void printMeasured(FILE *out, const ShardCluster *cluster, const ShardDeviceKind *kind) {
+  for (int t = 0; t < SHARD_N_RATE_TYPES; ++t)
+    for (int f = 0; f < SHARD_N_FUNCTIONS; ++f) {
+      char name[32];
+      snprintf(name, sizeof(name), "%s, %s", shardFunctionNames[f], shardRateTypeNames[t]);
+      if (kind->hasFunctions[t][f])
+        printRate(out, cluster, name, &kind->functions[t][f], "/s");
+    }
+  for (int t = 0; t < SHARD_N_RATE_TYPES; ++t) {
+    char name[32];
+    const ShardShapeGrid *grid = &kind->shapes[t];
+    snprintf(name, sizeof(name), "efficiency, %s", shardRateTypeNames[t]);
+    if (grid->nSizes[0])
+      fprintf(out, "  %-26s of %td shapes\n", name,
+              grid->nSizes[0] * grid->nSizes[1] * grid->nSizes[2]);
+  }
+  if (kind->allBusy.devices)
+    fprintf(out, "  %-26s %g of its rates\n", "beside busy neighbours", kind->allBusy.flops);
+}
+
 static void printKind(FILE *out, const ShardCluster *cluster, const ShardDeviceKind *kind) {
   char memory[32], usable[32];
   fprintf(out, "device kind %s\n", kind->name);
@@ -60,6 +81,7 @@ static void printKind(FILE *out, const ShardCluster *cluster, const ShardDeviceK
     if (kind->hasVectorFlops[t])
       printRate(out, cluster, name, &kind->vectorFlops[t], "flop/s");
   }
+  printMeasured(out, cluster, kind);
   if (kind->launchSeconds.given) {
     fprintf(out, "  %-26s %g us", "launch of an op", kind->launchSeconds.value * 1e6);
     printSource(out, kind->launchSeconds.source);

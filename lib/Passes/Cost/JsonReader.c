@@ -212,7 +212,7 @@ bool jsonReadFigure(JsonReader *r, const JsonPath *path, json_t *value, double l
 }
 
 bool jsonReadRate(JsonReader *r, const JsonPath *path, json_t *value, const char *source,
-                  ShardRate *out, ShardCurve *curve) {
+                  ShardRate *out, ShardCurve *curve, ShardShapeGrid *grid) {
   static const char *const fields[] = {"peak", "achieved", "source", "efficiency"};
   *out = (ShardRate){.peak = {.source = ""}, .achieved = {.source = ""}};
   if (!json_is_object(value) || json_object_get(value, "value"))
@@ -229,7 +229,9 @@ bool jsonReadRate(JsonReader *r, const JsonPath *path, json_t *value, const char
   if ((peak && !jsonReadFigure(r, &atPeak, peak, 1e-30, LARGEST, source, &out->peak)) ||
       (achieved &&
        !jsonReadFigure(r, &atAchieved, achieved, 1e-30, LARGEST, source, &out->achieved)) ||
-      (efficiency && !jsonReadCurve(r, &atEfficiency, efficiency, source, curve)))
+      (efficiency && !(json_object_get(efficiency, "fractions")
+                           ? jsonReadShapeGrid(r, &atEfficiency, efficiency, source, grid)
+                           : jsonReadCurve(r, &atEfficiency, efficiency, 1, source, curve))))
     return false;
   if (peak && achieved && out->achieved.value > out->peak.value)
     return jsonReaderFail(r, &atAchieved, "is %g, more than the peak, %g", out->achieved.value,
@@ -237,8 +239,8 @@ bool jsonReadRate(JsonReader *r, const JsonPath *path, json_t *value, const char
   return true;
 }
 
-bool jsonReadCurve(JsonReader *r, const JsonPath *path, json_t *value, const char *source,
-                   ShardCurve *out) {
+bool jsonReadCurve(JsonReader *r, const JsonPath *path, json_t *value, double most,
+                   const char *source, ShardCurve *out) {
   static const char *const fields[] = {"points", "source"};
   JsonPath atPoints = {path, "points", 0};
   json_t *points = json_object_get(value, "points");
@@ -253,12 +255,57 @@ bool jsonReadCurve(JsonReader *r, const JsonPath *path, json_t *value, const cha
     JsonPath at = {&atPoints, NULL, i}, size = {&at, NULL, 0}, fraction = {&at, NULL, 1};
     if (!jsonReadList(r, &at, point, 2, 2) ||
         !jsonReadNumber(r, &size, json_array_get(point, 0), 1e-30, LARGEST, &sizes[i]) ||
-        !jsonReadNumber(r, &fraction, json_array_get(point, 1), 1e-6, 1, &fractions[i]))
+        !jsonReadNumber(r, &fraction, json_array_get(point, 1), 1e-6, most, &fractions[i]))
       return false;
     if (i && sizes[i] <= sizes[i - 1])
       return jsonReaderFail(r, &size, "is %g, after %g; expected sizes that ascend", sizes[i],
                             sizes[i - 1]);
   }
   *out = (ShardCurve){(intptr_t)n, sizes, fractions, source};
+  return true;
+}
+
+/// A list of numbers in [low, high], which ascend when `ascend`.
+static bool readNumbers(JsonReader *r, const JsonPath *path, json_t *value, size_t atMost,
+                        double low, double high, bool ascend, const double **out) {
+  if (!jsonReadList(r, path, value, 1, atMost))
+    return false;
+  size_t n = json_array_size(value);
+  double *numbers = SHARD_ARENA_ARRAY(r->arena, double, n);
+  for (size_t i = 0; i < n; ++i) {
+    JsonPath at = {path, NULL, i};
+    if (!jsonReadNumber(r, &at, json_array_get(value, i), low, high, &numbers[i]))
+      return false;
+    if (ascend && i && numbers[i] <= numbers[i - 1])
+      return jsonReaderFail(r, &at, "is %g, after %g; expected sizes that ascend", numbers[i],
+                            numbers[i - 1]);
+  }
+  *out = numbers;
+  return true;
+}
+
+bool jsonReadShapeGrid(JsonReader *r, const JsonPath *path, json_t *value, const char *source,
+                       ShardShapeGrid *out) {
+  static const char *const fields[] = {"m", "n", "k", "fractions", "source"};
+  if (!jsonReadFields(r, path, value, 5, fields) || !jsonReadSource(r, path, value, &source))
+    return false;
+  size_t count = 1;
+  for (int d = 0; d < 3; ++d) {
+    JsonPath at = {path, fields[d], 0};
+    json_t *sizes = json_object_get(value, fields[d]);
+    if (!jsonRequire(r, path, value, fields[d]) ||
+        !readNumbers(r, &at, sizes, 100, 1e-30, LARGEST, true, &out->sizes[d]))
+      return false;
+    out->nSizes[d] = (intptr_t)json_array_size(sizes);
+    count *= json_array_size(sizes);
+  }
+  JsonPath at = {path, "fractions", 0};
+  json_t *fractions = json_object_get(value, "fractions");
+  if (!readNumbers(r, &at, fractions, 1000000, 1e-6, 1, false, &out->fractions))
+    return false;
+  if (json_array_size(fractions) != count)
+    return jsonReaderFail(r, &at, "has %zu elements; expected %zu, one for each m, n and k",
+                          json_array_size(fractions), count);
+  out->source = source;
   return true;
 }

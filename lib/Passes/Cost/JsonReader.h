@@ -52,13 +52,16 @@ bool jsonReadName(JsonReader *reader, const JsonPath *path, json_t *value, int32
 /// NUMBER or {"value": NUMBER, "measured": BOOL, "source": TEXT}; `source` where it names none.
 bool jsonReadFigure(JsonReader *reader, const JsonPath *path, json_t *value, double low,
                     double high, const char *source, ShardFigure *out);
-/// A figure, or {"peak": FIGURE, "achieved": FIGURE, "source": TEXT}; positive. `curve`, unless
-/// null, gets what is under "efficiency".
+/// A figure, or {"peak": FIGURE, "achieved": FIGURE, "source": TEXT}; positive. `curve` and `grid`,
+/// unless null, get what is under "efficiency", one of the two.
 bool jsonReadRate(JsonReader *reader, const JsonPath *path, json_t *value, const char *source,
-                  ShardRate *out, ShardCurve *curve);
-/// {"points": [[SIZE, FRACTION], ...], "source": TEXT}
-bool jsonReadCurve(JsonReader *reader, const JsonPath *path, json_t *value, const char *source,
-                   ShardCurve *out);
+                  ShardRate *out, ShardCurve *curve, ShardShapeGrid *grid);
+/// {"points": [[SIZE, FRACTION], ...], "source": TEXT}; no fraction is above `most`.
+bool jsonReadCurve(JsonReader *reader, const JsonPath *path, json_t *value, double most,
+                   const char *source, ShardCurve *out);
+/// {"m": [SIZE, ...], "n": [...], "k": [...], "fractions": [FRACTION, ...], "source": TEXT}
+bool jsonReadShapeGrid(JsonReader *reader, const JsonPath *path, json_t *value, const char *source,
+                       ShardShapeGrid *out);
 
 /// The source that an object names, else `source`. False: it is no text.
 bool jsonReadSource(JsonReader *reader, const JsonPath *path, json_t *object, const char **source);

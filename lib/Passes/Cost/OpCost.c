@@ -21,19 +21,61 @@ static int findType(const bool *has, ShardRateType type) {
   return has[type] ? (int)type : -1;
 }
 
+/// What stands of `alone` while `busy` devices of the node work, where `all` stands for all.
+static double whileBusy(const ShardDeviceKind *kind, int64_t busy, double alone, double all) {
+  int64_t devices = kind->allBusy.devices;
+  if (devices < 2 || busy <= 1)
+    return alone;
+  double part = busy >= devices ? 1 : (double)(busy - 1) / (double)(devices - 1);
+  return alone + part * (all - alone);
+}
+
+/// Seconds of what is no contraction, at `perSecond` but for the functions that have rates of their
+/// own: the type's, or the next wider one's that has them.
+static double vectorSeconds(const ShardCluster *cluster, const ShardDeviceKind *kind,
+                            const ShardOpWork *work, double perSecond) {
+  double operations = work->vectorFlops, seconds = 0;
+  for (int f = 0; f < SHARD_N_FUNCTIONS; ++f) {
+    if (work->functions[f] <= 0)
+      continue;
+    ShardRateType type = work->type;
+    while (!kind->hasFunctions[type][f] && widerType[type] != type)
+      type = widerType[type];
+    if (!kind->hasFunctions[type][f])
+      continue;
+    operations -= work->functions[f];
+    seconds += work->functions[f] / shardRateEffective(cluster, &kind->functions[type][f]);
+  }
+  return seconds + fmax(operations, 0) / perSecond;
+}
+
+/// The part of a type's rate that a contraction reaches.
+static double efficiencyOf(const ShardDeviceKind *kind, int type, const ShardOpWork *work) {
+  const double *shape = work->shape;
+  if (kind->shapes[type].nSizes[0] && shape[0] > 0 && shape[1] > 0 && shape[2] > 0)
+    return shardShapeGridEvaluate(&kind->shapes[type], shape);
+  return shardCurveEvaluate(&kind->efficiency[type], work->flops);
+}
+
 bool shardOpCost(const ShardCluster *cluster, const ShardDeviceKind *kind, const ShardOpWork *work,
                  ShardOpCost *out) {
+  return shardOpCostBusy(cluster, kind, work, 1, out);
+}
+
+bool shardOpCostBusy(const ShardCluster *cluster, const ShardDeviceKind *kind,
+                     const ShardOpWork *work, int64_t busyDevices, ShardOpCost *out) {
   *out = (ShardOpCost){.type = work->type, .efficiency = 1, .memoryEfficiency = 1};
   if ((unsigned)work->type >= SHARD_N_RATE_TYPES)
     return false;
   int dense = findType(kind->hasFlops, work->type);
   int vector = findType(kind->hasVectorFlops, work->type);
+  double busyPart = whileBusy(kind, busyDevices, 1, kind->allBusy.flops);
   if (work->flops > 0) {
     if (dense < 0)
       return false;
     out->type = (ShardRateType)dense;
-    out->flopsPerSecond = shardRateEffective(cluster, &kind->flops[dense]);
-    out->efficiency = shardCurveEvaluate(&kind->efficiency[dense], work->flops);
+    out->flopsPerSecond = shardRateEffective(cluster, &kind->flops[dense]) * busyPart;
+    out->efficiency = efficiencyOf(kind, dense, work);
     out->computeSeconds = work->flops / (out->flopsPerSecond * out->efficiency);
   }
   if (work->vectorFlops > 0) {
@@ -41,15 +83,18 @@ bool shardOpCost(const ShardCluster *cluster, const ShardDeviceKind *kind, const
       return false;
     const ShardRate *rate = vector < 0 ? &kind->flops[dense] : &kind->vectorFlops[vector];
     double perSecond = shardRateEffective(cluster, rate);
-    out->computeSeconds += work->vectorFlops / perSecond;
+    out->computeSeconds += vectorSeconds(cluster, kind, work, perSecond) / busyPart;
     if (work->flops <= 0) {
       out->type = (ShardRateType)(vector < 0 ? dense : vector);
-      out->flopsPerSecond = perSecond;
+      out->flopsPerSecond = perSecond * busyPart;
     }
   }
   out->bytesPerSecond = shardRateEffective(cluster, &kind->memoryBytesPerSecond);
   if (work->bytes > 0) {
-    out->memoryEfficiency = shardCurveEvaluate(&kind->memoryEfficiency, work->bytes);
+    double alone = shardCurveEvaluate(&kind->memoryEfficiency, work->bytes);
+    const ShardCurve *all = &kind->allBusy.memoryEfficiency;
+    out->memoryEfficiency = whileBusy(kind, busyDevices, alone,
+                                      all->nPoints ? shardCurveEvaluate(all, work->bytes) : alone);
     out->memorySeconds = work->bytes / (out->bytesPerSecond * out->memoryEfficiency);
   }
   out->launchSeconds = kind->launchSeconds.given ? kind->launchSeconds.value : 0;
@@ -66,5 +111,6 @@ ShardOpWork shardContractionWork(int64_t batch, int64_t m, int64_t n, int64_t k,
   double b = (double)batch, x = (double)m, y = (double)n, z = (double)k;
   return (ShardOpWork){.type = type,
                        .flops = 2 * b * x * y * z,
+                       .shape = {x, y, z},
                        .bytes = b * (x * z + z * y + x * y) * (double)elementBytes};
 }

@@ -21,29 +21,71 @@
 #define MAX_SECONDS 1e6
 #define MAX_RAILS 1024
 #define MAX_LIST 4096
+#define MAX_MEMORY_FRACTION 1000 // caches are that much faster than memory, at most
 
 //===----------------------------------------------------------------------===//
 // Device kinds
 //===----------------------------------------------------------------------===//
 
 static bool readRates(JsonReader *r, const JsonPath *path, json_t *value, const char *source,
-                      bool *has, ShardRate *rates, ShardCurve *curves) {
+                      bool *has, ShardRate *rates, ShardCurve *curves, ShardShapeGrid *grids) {
   if (!jsonReadFields(r, path, value, SHARD_N_RATE_TYPES, shardRateTypeNames))
     return false;
   for (int32_t t = 0; t < SHARD_N_RATE_TYPES; ++t) {
     json_t *rate = json_object_get(value, shardRateTypeNames[t]);
     JsonPath at = {path, shardRateTypeNames[t], 0};
     has[t] = rate != NULL;
-    if (rate && !jsonReadRate(r, &at, rate, source, &rates[t], curves ? &curves[t] : NULL))
+    if (rate && !jsonReadRate(r, &at, rate, source, &rates[t], curves ? &curves[t] : NULL,
+                              grids ? &grids[t] : NULL))
       return false;
   }
   return true;
 }
 
+/// {"f32": {"exp": RATE, ...}, ...}
+static bool readFunctions(JsonReader *r, const JsonPath *path, json_t *value, const char *source,
+                          ShardDeviceKind *out) {
+  if (!jsonReadFields(r, path, value, SHARD_N_RATE_TYPES, shardRateTypeNames))
+    return false;
+  for (int32_t t = 0; t < SHARD_N_RATE_TYPES; ++t) {
+    json_t *functions = json_object_get(value, shardRateTypeNames[t]);
+    JsonPath type = {path, shardRateTypeNames[t], 0};
+    if (functions && !jsonReadFields(r, &type, functions, SHARD_N_FUNCTIONS, shardFunctionNames))
+      return false;
+    for (int32_t f = 0; functions && f < SHARD_N_FUNCTIONS; ++f) {
+      json_t *rate = json_object_get(functions, shardFunctionNames[f]);
+      JsonPath at = {&type, shardFunctionNames[f], 0};
+      out->hasFunctions[t][f] = rate != NULL;
+      if (rate && !jsonReadRate(r, &at, rate, source, &out->functions[t][f], NULL, NULL))
+        return false;
+    }
+  }
+  return true;
+}
+
+/// {"devices": N, "flops": FRACTION, "memoryEfficiency": CURVE, "source": TEXT}
+static bool readBusy(JsonReader *r, const JsonPath *path, json_t *value, const char *source,
+                     ShardBusy *out) {
+  static const char *const fields[] = {"devices", "flops", "memoryEfficiency", "source"};
+  JsonPath devices = {path, fields[0], 0}, flops = {path, fields[1], 0},
+           memory = {path, fields[2], 0};
+  if (!jsonReadFields(r, path, value, COUNT(fields), fields) ||
+      !jsonReadSource(r, path, value, &source) || !jsonRequire(r, path, value, fields[0]) ||
+      !jsonRequire(r, path, value, fields[1]))
+    return false;
+  json_t *curve = json_object_get(value, fields[2]);
+  return jsonReadCount(r, &devices, json_object_get(value, fields[0]), 2, SHARD_CLUSTER_MAX_DEVICES,
+                       &out->devices) &&
+         jsonReadNumber(r, &flops, json_object_get(value, fields[1]), 1e-6, 1, &out->flops) &&
+         (!curve ||
+          jsonReadCurve(r, &memory, curve, MAX_MEMORY_FRACTION, source, &out->memoryEfficiency));
+}
+
 static bool readDevice(JsonReader *r, const JsonPath *path, json_t *value, ShardDeviceKind *out) {
   static const char *const fields[] = {
-      "kind",  "source",      "memoryBytes",   "memoryBytesPerSecond", "memoryEfficiency",
-      "flops", "vectorFlops", "launchSeconds", "failuresPerDay",       "linkBytesPerSecond"};
+      "kind",      "source",      "memoryBytes",   "memoryBytesPerSecond", "memoryEfficiency",
+      "flops",     "vectorFlops", "launchSeconds", "failuresPerDay",       "linkBytesPerSecond",
+      "functions", "allBusy"};
   static const char *const required[] = {"kind", "memoryBytes", "memoryBytesPerSecond", "flops"};
   const char *source = "";
   if (!jsonReadFields(r, path, value, COUNT(fields), fields) ||
@@ -63,19 +105,24 @@ static bool readDevice(JsonReader *r, const JsonPath *path, json_t *value, Shard
     else if (strcmp(key, "memoryBytes") == 0)
       ok = jsonReadFigure(r, &at, field, 1e-30, MAX_BYTES, source, &out->memoryBytes);
     else if (strcmp(key, "memoryBytesPerSecond") == 0)
-      ok = jsonReadRate(r, &at, field, source, &out->memoryBytesPerSecond, NULL);
+      ok = jsonReadRate(r, &at, field, source, &out->memoryBytesPerSecond, NULL, NULL);
     else if (strcmp(key, "memoryEfficiency") == 0)
-      ok = jsonReadCurve(r, &at, field, source, &out->memoryEfficiency);
+      ok = jsonReadCurve(r, &at, field, MAX_MEMORY_FRACTION, source, &out->memoryEfficiency);
     else if (strcmp(key, "flops") == 0)
-      ok = readRates(r, &at, field, source, out->hasFlops, out->flops, out->efficiency);
+      ok =
+          readRates(r, &at, field, source, out->hasFlops, out->flops, out->efficiency, out->shapes);
     else if (strcmp(key, "vectorFlops") == 0)
-      ok = readRates(r, &at, field, source, out->hasVectorFlops, out->vectorFlops, NULL);
+      ok = readRates(r, &at, field, source, out->hasVectorFlops, out->vectorFlops, NULL, NULL);
+    else if (strcmp(key, "functions") == 0)
+      ok = readFunctions(r, &at, field, source, out);
+    else if (strcmp(key, "allBusy") == 0)
+      ok = readBusy(r, &at, field, source, &out->allBusy);
     else if (strcmp(key, "launchSeconds") == 0)
       ok = jsonReadFigure(r, &at, field, 0, MAX_SECONDS, source, &out->launchSeconds);
     else if (strcmp(key, "failuresPerDay") == 0)
       ok = jsonReadFigure(r, &at, field, 0, 1e6, source, &out->failuresPerDay);
     else if (strcmp(key, "linkBytesPerSecond") == 0)
-      ok = out->hasPort = jsonReadRate(r, &at, field, source, &out->portBytesPerSecond, NULL);
+      ok = out->hasPort = jsonReadRate(r, &at, field, source, &out->portBytesPerSecond, NULL, NULL);
     if (!ok)
       return false;
   }
@@ -193,7 +240,7 @@ static bool readLink(JsonReader *r, const JsonPath *path, json_t *value, ShardCl
     } else if (strcmp(key, "count") == 0) {
       ok = jsonReadCount(r, &at, field, 1, SHARD_CLUSTER_MAX_DEVICES, &out->count);
     } else if (strcmp(key, "bytesPerSecond") == 0) {
-      ok = jsonReadRate(r, &at, field, source, &out->bytesPerSecond, NULL);
+      ok = jsonReadRate(r, &at, field, source, &out->bytesPerSecond, NULL, NULL);
     } else if (strcmp(key, "latencySeconds") == 0) {
       ok = jsonReadFigure(r, &at, field, 0, MAX_SECONDS, source, &out->latencySeconds);
     } else if (strcmp(key, "rails") == 0) {
@@ -300,10 +347,11 @@ static bool readTier(JsonReader *r, const JsonPath *path, json_t *value,
       !jsonReadFigure(r, &bytes, json_object_get(value, "bytes"), 1e-30, MAX_BYTES, source,
                       &out->bytes) ||
       !jsonReadRate(r, &rate, json_object_get(value, "bytesPerSecond"), source,
-                    &out->bytesPerSecond, NULL) ||
+                    &out->bytesPerSecond, NULL, NULL) ||
       !jsonReadFigure(r, &latency, json_object_get(value, "latencySeconds"), 0, MAX_SECONDS, source,
                       &out->latencySeconds) ||
-      (device && !jsonReadRate(r, &deviceRate, device, source, &out->deviceBytesPerSecond, NULL)))
+      (device &&
+       !jsonReadRate(r, &deviceRate, device, source, &out->deviceBytesPerSecond, NULL, NULL)))
     return false;
   bool linked = level == 0;
   for (int32_t i = 0; i < cluster->nLinks; ++i)

@@ -54,7 +54,7 @@ static bool readCompute(Reader *reader, SimBody *body, MlirOperation op, bool st
   for (int32_t k = 0; k < nKinds; ++k) {
     const ShardDeviceKind *kind = &program->cluster->deviceKinds[k];
     ShardOpCost cost;
-    bool known = shardOpCost(program->cluster, kind, &work, &cost);
+    bool known = shardOpCostBusy(program->cluster, kind, &work, program->nBusy, &cost);
     if (!known && program->usesKind[k]) {
       MlirStringRef name = shardOpGetName(op);
       shardEmitError(op, "'%.*s' computes in %s, and the cluster has no rate for that on '%s'",
@@ -388,6 +388,30 @@ static bool readStage(Reader *reader, SimStage *stage) {
   return stage->body != NULL;
 }
 
+/// The ranks of a stage work at the same time: most of one stage in one node.
+static int64_t countBusy(const SimProgram *program) {
+  const ShardCluster *cluster = program->cluster;
+  ShardArena *scratch = shardArenaCreate();
+  int64_t *counts = SHARD_ARENA_ARRAY(scratch, int64_t, cluster->nNodes), most = 1;
+  for (int32_t s = 0; s < program->nStages; ++s) {
+    const SimStage *stage = &program->stages[s];
+    for (int64_t r = 0; r < stage->nRanks; ++r) {
+      int64_t device = simDeviceOf(program, stage->ranks[r]);
+      int64_t node = shardClusterVertexOf(cluster, device, SHARD_LEVEL_NODE);
+      if (node >= 0 && ++counts[node] > most)
+        most = counts[node];
+    }
+    for (int64_t r = 0; r < stage->nRanks; ++r) {
+      int64_t device = simDeviceOf(program, stage->ranks[r]);
+      int64_t node = shardClusterVertexOf(cluster, device, SHARD_LEVEL_NODE);
+      if (node >= 0)
+        counts[node] = 0;
+    }
+  }
+  shardArenaDestroy(scratch);
+  return most;
+}
+
 bool simProgramRead(SimProgram *program) {
   if (!shardMeshRead(program->module, program->arena, &program->mesh)) {
     shardEmitError(program->module, "the module has no 'shard.grid': it is no sharded program");
@@ -400,6 +424,7 @@ bool simProgramRead(SimProgram *program) {
   if (!checkPlacement(program))
     return false;
   listRanks(program);
+  program->nBusy = countBusy(program);
   Reader reader = {.program = program,
                    .functions = shardPointerMapCreate(program->arena, 64),
                    .innerPeak = shardPointerMapCreate(program->arena, 64),

@@ -84,6 +84,7 @@ typedef struct SimProgram {
   SimStage *stages;
   int64_t nRanks;
   bool *usesKind;    // [cluster->nDeviceKinds]
+  int64_t nBusy;     // ranks that work at the same time in one node
   int32_t nNumbered; // collectives, sends and receives
   size_t numberedCapacity;
   SimStep *numbered; // [nNumbered] copies
