@@ -139,6 +139,9 @@ SHARD_EXPORTED bool shardCollectiveCostBy(const ShardGroups *groups, ShardCollec
 /// For comparison only; the right form of the latter is SHARD_ALGORITHM_HIERARCHICAL.
 SHARD_EXPORTED double shardTextbookRingSeconds(const ShardGroups *groups, int64_t bytes);
 SHARD_EXPORTED double shardTextbookHierarchicalSeconds(const ShardGroups *groups, int64_t bytes);
+/// Bytes a second of the slowest link that a group crosses, peak, as the textbook has one number
+/// for a link; infinity: one rank.
+SHARD_EXPORTED double shardTextbookBytesPerSecond(const ShardGroups *groups);
 
 /// All ways with their terms, shortest first, and the textbook's. To be freed with free().
 SHARD_EXPORTED char *shardCollectiveExplain(const ShardGroups *groups, ShardCollectiveKind kind,
@@ -152,6 +155,12 @@ typedef struct ShardTransfer {
 } ShardTransfer;
 SHARD_EXPORTED double shardTransfersSeconds(const ShardCluster *cluster, int64_t nTransfers,
                                             const ShardTransfer *transfers);
+
+/// The textbook's cost of a placement: bytes times distance (1 in a node, 10 in a rack, 100
+/// beyond), summed. It orders placements, and is no time: shardTransfersSeconds is. Devices must be
+/// in range. Thread-safe.
+SHARD_EXPORTED double shardTransfersDistance(const ShardCluster *cluster, int64_t nTransfers,
+                                             const ShardTransfer *transfers);
 
 /// Messages that leave at the same time, as they share links. Those that lie alike have one
 /// profile. Thread-safe to read.
@@ -168,6 +177,29 @@ SHARD_EXPORTED int32_t shardTrafficGetProfile(const ShardTraffic *traffic, int64
 /// link of it that has most to carry for its rate. 0: it stays on its device, or is empty.
 SHARD_EXPORTED double shardTrafficSeconds(const ShardTraffic *traffic, int32_t profile,
                                           int64_t bytes);
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+/// The part of a step in which a device computes, when nothing hides its communication and nobody
+/// waits: 1 / (1 + communication / compute). Of an emitted program the simulator says it, with
+/// waits and bubbles (shard/Simulate.h, `busy`). No time at all: 1. Thread-safe.
+SHARD_EXPORTED double shardParallelEfficiency(double computeSeconds, double communicationSeconds);
+
+/// A transformer that is only numbers yet, on a mesh of tensor parallel ranks and stages.
+typedef struct ShardLayerTraffic {
+  int64_t batch, sequence, hidden; // of a micro-batch
+  int64_t layers, tensorParallel, stages;
+  double elementBytes;
+} ShardLayerTraffic;
+/// Bytes that one rank sends for a layer and micro-batch, forward, mean over ranks, ring counting:
+/// the all-reduces of attention and of the MLP, 2 x 2 (1 - 1/P_tp) B s d, and (P_pp - 1) / L of the
+/// message B s d between stages. An emitted program is counted itself (`--report`). Thread-safe.
+SHARD_EXPORTED double shardLayerForwardBytes(const ShardLayerTraffic *traffic);
+/// The textbook's volume, 2 B s d (1 - 1/P_tp) + 4 B s d / P_pp, as it stands there: it says no
+/// unit, has one all-reduce for two, and does not vanish for one device. For comparison only.
+SHARD_EXPORTED double shardTextbookLayerForwardVolume(const ShardLayerTraffic *traffic);
 
 #ifdef __cplusplus
 }

@@ -94,6 +94,11 @@ static void testSites(void) {
   checkEqual(s->links[1].nLinks, 2, "nodes that send");
   checkEqual(s->links[1].bytes, 2 * 64 * 32 * 4, "bytes out of a node");
   checkNear(s->stages[0].flops, 2 * 2.0 * 64 * 512 * 32, 0, "flops");
+  // With nothing but ops and blocking collectives, busy is the textbook's efficiency.
+  checkNear(s->busy,
+            shardParallelEfficiency((double)s->classes[0].busyPs,
+                                    (double)s->classes[0].communicationPs),
+            1e-12, "efficiency");
   shardSimulationDestroy(s);
   free(text);
   shardClusterDestroy(cluster);

@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "Options.h"
 
+#include "ExplainCost.h"
+
 #include "shard/Passes.h"
 #include "shard/Pipelines.h"
 #include "shard/Version.h"
@@ -127,8 +129,8 @@ static const struct {
     [ID_PRINT_CLUSTER] = {"print-cluster", OPTION_OPTIONAL_TEXT, NULL, "text|json",
                           "Check --cluster and print it; as json, a file to start from", true},
     [ID_EXPLAIN_COST] =
-        {"explain-cost", OPTION_TEXT, NULL, "KIND:LIST",
-         "Ways of a collective on --cluster: all-reduce:bytes=25e9,ranks=8,stride=1", true},
+        {"explain-cost", OPTION_TEXT, NULL, "QUESTION:LIST|help",
+         "What a collective, op, model takes on --cluster: all-reduce:bytes=25e9,ranks=8", true},
     [ID_SIMULATE] = {"simulate", OPTION_OPTIONAL_TEXT, NULL, "text|json",
                      "Time and memory of a step on --cluster, in place of the program", true},
     [ID_TRACE] = {"trace", OPTION_TEXT, NULL, "FILE.json",
@@ -544,6 +546,7 @@ void shardOptPrintReference(void) {
     printCell(shardOpsGetSummary(i));
     printf(" |\n");
   }
+  shardOptPrintCosts();
   shardOptPrintRefusals();
 }
 

@@ -169,6 +169,26 @@ double shardClusterUsableBytes(const ShardCluster *cluster, const ShardDeviceKin
   return kind->memoryBytes.value * (1 - cluster->reserve);
 }
 
+double shardClusterKindBytes(const ShardCluster *cluster, const ShardDeviceKind *kind,
+                             bool withReserve) {
+  return withReserve ? shardClusterUsableBytes(cluster, kind) : kind->memoryBytes.value;
+}
+
+double shardClusterDeviceBytes(const ShardCluster *cluster, bool withReserve) {
+  double sum = 0;
+  for (int32_t i = 0; i < cluster->nNodeRuns; ++i) {
+    const ShardClusterNodes *run = &cluster->nodeRuns[i];
+    sum += (double)(run->count * run->devicesPerNode) *
+           shardClusterKindBytes(cluster, &cluster->deviceKinds[run->kind], withReserve);
+  }
+  return sum;
+}
+
+double shardClusterTierBytes(const ShardCluster *cluster, const ShardMemoryTier *tier) {
+  int64_t last = shardClusterVertexOf(cluster, cluster->nDevices - 1, tier->owner);
+  return tier->bytes.value * (double)(last + 1);
+}
+
 double shardClusterFailuresPerDay(const ShardCluster *cluster) {
   double sum = 0;
   for (int32_t i = 0; i < cluster->nNodeRuns; ++i) {

@@ -36,6 +36,12 @@ int64_t shardClusterPart(const ShardCluster *cluster, int64_t device, int32_t li
 /// How many vertices there are below link `link`; of link nLinks, the tops.
 int64_t shardClusterPartCount(const ShardCluster *cluster, int32_t link);
 
+/// Memory of one device of a kind, of all devices, and of all that a tier has.
+double shardClusterKindBytes(const ShardCluster *cluster, const ShardDeviceKind *kind,
+                             bool withReserve);
+double shardClusterDeviceBytes(const ShardCluster *cluster, bool withReserve);
+double shardClusterTierBytes(const ShardCluster *cluster, const ShardMemoryTier *tier);
+
 /// Index of `name` in the `n` names; -1: none of them.
 int32_t shardClusterFindName(const char *const *names, int32_t n, const char *name);
 extern const char *const shardRateTypeNames[SHARD_N_RATE_TYPES];

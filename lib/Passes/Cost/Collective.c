@@ -419,6 +419,14 @@ double groupMessageSeconds(const ShardCluster *cluster, const GroupShift *shift,
 // The textbook's forms, and the explanation
 //===----------------------------------------------------------------------===//
 
+double shardTextbookBytesPerSecond(const ShardGroups *groups) {
+  double slowest = INFINITY;
+  for (int32_t i = 0; i < groups->nProfiles; ++i)
+    for (int32_t k = 0; k < groups->profiles[i].nLevels; ++k)
+      slowest = fmin(slowest, groups->profiles[i].levels[k].peakBytesPerSecond);
+  return slowest;
+}
+
 double shardTextbookRingSeconds(const ShardGroups *groups, int64_t bytes) {
   double slowest = 0, ranks = (double)groups->nRanks;
   for (int32_t i = 0; i < groups->nProfiles; ++i) {

@@ -1,4 +1,4 @@
-//===- OpCost.c - How long an op takes on a device ----------------*- C -*-===//
+//===- OpCost.c - How long an op takes, what a layer sends --------*- C -*-===//
 // The roofline: Williams, Waterman and Patterson, Roofline: an insightful visual performance model,
 // 2009. How far below the roof a small op stays is data of the device kind.
 //===----------------------------------------------------------------------===//
@@ -113,4 +113,28 @@ ShardOpWork shardContractionWork(int64_t batch, int64_t m, int64_t n, int64_t k,
                        .flops = 2 * b * x * y * z,
                        .shape = {x, y, z},
                        .bytes = b * (x * z + z * y + x * y) * (double)elementBytes};
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+double shardParallelEfficiency(double computeSeconds, double communicationSeconds) {
+  double seconds = computeSeconds + communicationSeconds;
+  return seconds > 0 ? computeSeconds / seconds : 1;
+}
+
+static double messageElements(const ShardLayerTraffic *traffic) {
+  return (double)traffic->batch * (double)traffic->sequence * (double)traffic->hidden;
+}
+
+double shardLayerForwardBytes(const ShardLayerTraffic *traffic) {
+  double bytes = traffic->elementBytes * messageElements(traffic);
+  return bytes * (4 * (1 - 1 / (double)traffic->tensorParallel) +
+                  (double)(traffic->stages - 1) / (double)traffic->layers);
+}
+
+double shardTextbookLayerForwardVolume(const ShardLayerTraffic *traffic) {
+  return messageElements(traffic) *
+         (2 * (1 - 1 / (double)traffic->tensorParallel) + 4 / (double)traffic->stages);
 }

@@ -4,6 +4,8 @@
 //===----------------------------------------------------------------------===//
 #include "shard/Sizes.h"
 
+#include "Cluster.h"
+
 #include <math.h>
 
 ShardParameters shardCountParameters(const ShardModelSizes *model) {
@@ -85,29 +87,12 @@ double shardStageStateBytes(const ShardModelSizes *model, const ShardTraining *t
   return shardCountParameters(&stage).total / (double)training->tensorParallel * sumOf(bytes);
 }
 
-/// Vertices of a level that the cluster has.
-static double ownersOf(const ShardCluster *cluster, ShardClusterLevel level) {
-  return (double)shardClusterVertexOf(cluster, cluster->nDevices - 1, level) + 1;
-}
-
-static double usableBytes(const ShardCluster *cluster, const ShardDeviceKind *kind,
-                          bool withReserve) {
-  return withReserve ? shardClusterUsableBytes(cluster, kind) : kind->memoryBytes.value;
-}
-
 ShardFit shardFitBytes(const ShardCluster *cluster, double bytes, bool withReserve) {
   ShardFit out = {.bytesPerDevice = bytes / (double)cluster->nDevices};
-  double room = 0;
-  for (int32_t i = 0; i < cluster->nNodeRuns; ++i) {
-    const ShardClusterNodes *run = &cluster->nodeRuns[i];
-    room += (double)(run->count * run->devicesPerNode) *
-            usableBytes(cluster, &cluster->deviceKinds[run->kind], withReserve);
-  }
-  out.deviceBytes = fmin(bytes, room);
+  out.deviceBytes = fmin(bytes, shardClusterDeviceBytes(cluster, withReserve));
   bytes -= out.deviceBytes;
   for (int32_t i = 0; i < cluster->nTiers; ++i) {
-    const ShardMemoryTier *tier = &cluster->tiers[i];
-    out.tierBytes[i] = fmin(bytes, tier->bytes.value * ownersOf(cluster, tier->owner));
+    out.tierBytes[i] = fmin(bytes, shardClusterTierBytes(cluster, &cluster->tiers[i]));
     bytes -= out.tierBytes[i];
   }
   out.missingBytes = bytes;
@@ -119,7 +104,7 @@ int64_t shardSmallestFleet(const ShardCluster *cluster, double bytes, bool withR
                            bool withTiers) {
   const ShardClusterNodes *run = &cluster->nodeRuns[0];
   double perNode = (double)run->devicesPerNode *
-                   usableBytes(cluster, &cluster->deviceKinds[run->kind], withReserve);
+                   shardClusterKindBytes(cluster, &cluster->deviceKinds[run->kind], withReserve);
   for (int32_t i = 0; withTiers && i < cluster->nTiers; ++i) {
     const ShardMemoryTier *tier = &cluster->tiers[i];
     if (tier->owner == SHARD_LEVEL_DEVICE)
@@ -127,7 +112,7 @@ int64_t shardSmallestFleet(const ShardCluster *cluster, double bytes, bool withR
     else if (tier->owner == cluster->links[0].to)
       perNode += tier->bytes.value;
     else
-      bytes -= tier->bytes.value * ownersOf(cluster, tier->owner);
+      bytes -= shardClusterTierBytes(cluster, tier);
   }
   double nodes = fmax(1, ceil(bytes / perNode * (1 - 1e-12)));
   return nodes <= 0x1p53 / (double)run->devicesPerNode ? (int64_t)nodes * run->devicesPerNode : 0;

@@ -82,6 +82,15 @@ void groupShiftOf(const ShardCluster *cluster, int64_t n, const int64_t *from, c
   }
 }
 
+double shardTransfersDistance(const ShardCluster *cluster, int64_t nTransfers,
+                              const ShardTransfer *transfers) {
+  double sum = 0;
+  for (int64_t i = 0; i < nTransfers; ++i)
+    sum += (double)transfers[i].bytes *
+           (double)shardClusterDistance(cluster, transfers[i].from, transfers[i].to);
+  return sum;
+}
+
 double shardTransfersSeconds(const ShardCluster *cluster, int64_t nTransfers,
                              const ShardTransfer *transfers) {
   ShardArena *scratch = shardArenaCreate();
