@@ -204,11 +204,12 @@ static void checkLevels(void) {
         "out of range", NULL);
 }
 
-/// A float as a whole number of 2^-100, exactly; of magnitude at least 2^-47 or zero.
+/// A number as so many 2^-100, exactly: of a multiple of that, of magnitude below 2^26.
 static __int128 units(double value) {
   int exponent;
-  double part = frexp(value, &exponent);
-  return (__int128)(int64_t)ldexp(part, 53) * ((__int128)1 << (exponent + 47));
+  __int128 part = (int64_t)ldexp(frexp(value, &exponent), 53);
+  int shift = exponent + 47;
+  return shift < 0 ? part / ((__int128)1 << -shift) : part * ((__int128)1 << shift);
 }
 
 /// Sent and kept are all gradients, exactly, and what is kept stays bounded; with the source's
@@ -222,8 +223,8 @@ static void checkSigns(void) {
   for (int step = 0; step < steps; ++step) {
     double norm = 0;
     for (int i = 0; i < n; ++i) {
-      gradient[i] = (float)ldexp(2 * draw() - 1, (int)(draw() * 30) - 10 * (i % 2));
-      if (fabsf(gradient[i]) < 0x1p-12f)
+      gradient[i] = (float)ldexp(2 * draw() - 1, (int)(draw() * 42) - 28 * (i % 2));
+      if (fabsf(gradient[i]) < 0x1p-40f)
         gradient[i] = 0;
       gradient[i] = fminf(fmaxf(gradient[i], -1e4f), 1e4f);
       given[i] += units(gradient[i]);
