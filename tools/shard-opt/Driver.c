@@ -12,6 +12,7 @@
 
 #include "shard/Emit.h"
 #include "shard/Layout.h"
+#include "shard/MemoryPlan.h"
 #include "shard/Pipelines.h"
 #include "shard/Report.h"
 
@@ -205,6 +206,12 @@ static bool commitTexts(Driver *driver) {
   return true;
 }
 
+static const char *emitName(ShardOptEmit emit) {
+  return emit == SHARD_OPT_EMIT_LLVM      ? "llvm"
+         : emit == SHARD_OPT_EMIT_BUFFERS ? "buffers"
+                                          : "object or shared";
+}
+
 static void printModule(Driver *driver, FILE *stream) {
   const ShardOptOptions *options = driver->options;
   MlirOperation op = mlirModuleGetOperation(driver->module);
@@ -253,11 +260,14 @@ static bool emitCode(Driver *driver) {
     return mlirLogicalResultIsSuccess(shardEmitObject(op, options->mcpu, options->output));
   if (options->emit == SHARD_OPT_EMIT_SHARED)
     return mlirLogicalResultIsSuccess(shardEmitShared(op, options->mcpu, options->output));
+  if (options->emit == SHARD_OPT_EMIT_BUFFERS &&
+      mlirLogicalResultIsFailure(shardModulePlanBuffers(op, options->mcpu)))
+    return false;
   ShardOutputFile file;
   char message[512];
   if (!shardOutputFileOpen(options->output, &file, message, sizeof message))
     return fail(driver, "%s", message);
-  if (options->emit == SHARD_OPT_EMIT_MLIR) {
+  if (options->emit == SHARD_OPT_EMIT_MLIR || options->emit == SHARD_OPT_EMIT_BUFFERS) {
     printModule(driver, file.stream);
   } else if (mlirLogicalResultIsFailure(shardEmitLLVM(op, options->mcpu, printPart, file.stream))) {
     shardOutputFileAbandon(&file);
@@ -336,7 +346,7 @@ static bool checkOptions(Driver *driver) {
   bool code = options->emit != SHARD_OPT_EMIT_MLIR;
   if (code && options->stopAfter)
     return fail(driver, "'--stop-after' prints MLIR; it does not go with --emit=%s",
-                options->emit == SHARD_OPT_EMIT_LLVM ? "llvm" : "object or shared");
+                emitName(options->emit));
   if (code && options->stage >= 0)
     return fail(driver, "'--stage' prints MLIR; one shared object holds all stages");
   if (code && options->bytecode)
@@ -401,9 +411,9 @@ static bool extractWeights(Driver *driver, MlirOperation op, const char *stage) 
 // code that is not linked, and no path that is not a file (/dev/null).
 static void printNext(const ShardOptOptions *options, const char *stage) {
   struct stat status;
-  if (options->stage >= 0 || options->emit == SHARD_OPT_EMIT_LLVM ||
-      options->emit == SHARD_OPT_EMIT_OBJECT || stat(options->output, &status) != 0 ||
-      !S_ISREG(status.st_mode))
+  if (options->stage >= 0 || options->emit == SHARD_OPT_EMIT_BUFFERS ||
+      options->emit == SHARD_OPT_EMIT_LLVM || options->emit == SHARD_OPT_EMIT_OBJECT ||
+      stat(options->output, &status) != 0 || !S_ISREG(status.st_mode))
     return;
   fprintf(stderr, "next: shard-run %s", options->output);
   const char *taken = options->extractWeights;
@@ -459,7 +469,8 @@ static bool run(Driver *driver) {
     pipeline.forbid = options->forbid;
     pipeline.maxCommBytes = options->maxCommBytes;
     pipeline.noImplicitComm = options->noImplicitComm;
-    pipeline.lower = options->emit != SHARD_OPT_EMIT_MLIR;
+    pipeline.lower =
+        options->emit != SHARD_OPT_EMIT_MLIR && options->emit != SHARD_OPT_EMIT_BUFFERS;
     pipeline.mcpu = options->mcpu;
     pipeline.stopAfter = options->analyse ? "shard-outline-layers" : options->stopAfter;
     pipeline.verifyEach = options->verifyEach;

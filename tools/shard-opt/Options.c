@@ -101,8 +101,10 @@ static const struct {
                     "Of each collective: place, cause, bytes, other ways and their bytes", true},
     [ID_STOP_AFTER] = {"stop-after", OPTION_TEXT, NULL, "PASS",
                        "Stop after a pass; shard-opt OUTPUT then goes on from there", true},
-    [ID_EMIT] = {"emit", OPTION_TEXT, "Output", "mlir|llvm|object|shared",
-                 "Sharded MLIR (default), LLVM IR, an object or a shared object", true},
+    [ID_EMIT] = {"emit", OPTION_TEXT, "Output", "mlir|buffers|llvm|object|shared",
+                 "Sharded MLIR (default), buffers with their offsets, LLVM IR, an object or a "
+                 "shared object",
+                 true},
     [ID_MCPU] = {"mcpu", OPTION_TEXT, NULL, "NAME",
                  "CPU to generate code for (default: this machine; 'generic' for any)", true},
     [ID_STAGE] = {"stage", OPTION_TEXT, NULL, "N", "Only the program of pipeline stage N", true},
@@ -201,15 +203,16 @@ static bool hasSuffix(const char *text, const char *suffix) {
 
 static bool parseEmit(const char *value, ShardOptEmit *out) {
   static const char *const names[] = {[SHARD_OPT_EMIT_MLIR] = "mlir",
+                                      [SHARD_OPT_EMIT_BUFFERS] = "buffers",
                                       [SHARD_OPT_EMIT_LLVM] = "llvm",
                                       [SHARD_OPT_EMIT_OBJECT] = "object",
                                       [SHARD_OPT_EMIT_SHARED] = "shared"};
-  for (int i = 0; i < 4; ++i)
+  for (int i = 0; i < (int)(sizeof names / sizeof names[0]); ++i)
     if (strcmp(value, names[i]) == 0) {
       *out = (ShardOptEmit)i;
       return true;
     }
-  return fail("'--emit' is mlir, llvm, object or shared, not '%s'", value);
+  return fail("'--emit' is mlir, buffers, llvm, object or shared, not '%s'", value);
 }
 
 static bool parseStage(const char *value, int64_t *out) {

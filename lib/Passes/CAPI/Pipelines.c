@@ -4,6 +4,8 @@
 //===----------------------------------------------------------------------===//
 #include "shard/Pipelines.h"
 
+#include "shard/MemoryPlan.h"
+
 #include "../Analysis/Mesh.h"
 #include "../Core/Registry.h"
 #include "../Plan/Annotations.h"
@@ -306,6 +308,15 @@ MlirLogicalResult shardModuleExtractWeights(MlirOperation module, const char *fu
   addValue(&values, "function", function);
   addValue(&values, "output", output);
   return runPass(info, module, &values);
+}
+
+MlirLogicalResult shardModulePlanBuffers(MlirOperation module, const char *mcpu) {
+  if (!mlirAttributeIsNull(shardOpGetAttribute(module, "spmd.program")))
+    return shardEmitError(module, "the module is lowered already; its buffers are no longer there");
+  OptionValues values = {0};
+  addValue(&values, "to", "buffers");
+  addValue(&values, "mcpu", mcpu);
+  return runPass(shardPassInfoFind(mlirStringRefCreateFromCString(lowerPass)), module, &values);
 }
 
 MlirLogicalResult shardModuleWriteAnnotations(MlirOperation module, MlirStringCallback callback,

@@ -208,6 +208,8 @@ static MlirLogicalResult lowerOp(BufferLowering *state, MlirOperation op) {
           shardMakeElementPointer(&b, state->workspace, shardMakeI64(&b, offset), lowering->i8));
     shardOpRemoveAttribute(op, "spmd.offset");
     shardOpRemoveAttribute(op, "spmd.workspace");
+    shardOpRemoveAttribute(op, "spmd.bytes");
+    shardOpRemoveAttribute(op, "spmd.collective");
     return replaceOperands(state, op);
   }
   if (shardStringIs(name, "func.return") || shardStringIs(name, "scf.for") ||

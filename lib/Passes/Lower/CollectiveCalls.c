@@ -157,6 +157,15 @@ typedef struct Collective {
   int32_t element;
 } Collective;
 
+/// A call of the runtime; which operands are the buffers that it reads and writes is kept in
+/// `spmd.collective` (-1: none).
+static void makeCollectiveCall(ShardLowerBuilder *b, const char *callee, intptr_t nOperands,
+                               const MlirValue *operands, int64_t read, int64_t written) {
+  MlirOperation call = shardMakeRuntimeCall(b, callee, 0, NULL, nOperands, operands);
+  shardOpSetAttribute(call, "spmd.collective",
+                      shardAttrI64Array(b->lowering->context, 2, (const int64_t[]){read, written}));
+}
+
 static MlirType withDim(MlirType type, int64_t dim, int64_t size) {
   int64_t shape[SHARD_LOWER_MAX_RANK];
   intptr_t rank = mlirShapedTypeGetRank(type);
@@ -184,8 +193,8 @@ static MlirValue buildStrided(Collective *c, const Group *group, MlirValue input
                           shardMakeI64(b, dimProduct(small, dim, mlirShapedTypeGetRank(small))),
                           shardMakeI32(b, c->element),
                           gather ? (MlirValue){NULL} : shardMakeI32(b, reduction)};
-  shardMakeRuntimeCall(b, gather ? "shardRtCallAllGather" : "shardRtCallReduceScatter", 0, NULL,
-                       gather ? 8 : 9, operands);
+  makeCollectiveCall(b, gather ? "shardRtCallAllGather" : "shardRtCallReduceScatter",
+                     gather ? 8 : 9, operands, 3, 4);
   return shardMakeTensorOfBuffer(b, buffer, resultType, true);
 }
 
@@ -218,13 +227,14 @@ static MlirValue buildSameShape(Collective *c, const char *callee, int64_t mask,
   intptr_t n = 3;
   if (!mlirValueIsNull(extra))
     operands[n++] = extra;
+  intptr_t first = n;
   operands[n++] = send;
   operands[n++] = recv;
   operands[n++] = shardMakeI64(b, shardTypeElementCount(c->resultType));
   operands[n++] = shardMakeI32(b, c->element);
   if (reduction >= 0)
     operands[n++] = shardMakeI32(b, reduction);
-  shardMakeRuntimeCall(b, callee, 0, NULL, n, operands);
+  makeCollectiveCall(b, callee, n, operands, first, first + 1);
   return shardMakeTensorOfBuffer(b, buffer, c->resultType, true);
 }
 
@@ -359,7 +369,7 @@ static MlirValue buildAllToAll(Collective *c) {
                           recv,
                           shardMakeI64(b, shardTypeElementCount(blocksType) / n),
                           shardMakeI32(b, c->element)};
-  shardMakeRuntimeCall(b, "shardRtCallAllToAll", 0, NULL, 7, operands);
+  makeCollectiveCall(b, "shardRtCallAllToAll", 7, operands, 3, 4);
   MlirValue result = shardMakeTensorOfBuffer(b, buffer, blocksType, true);
   if (concatDim)
     result = buildMoveDim(b, result, 0, concatDim);
@@ -443,16 +453,18 @@ static MlirValue buildTransfer(Collective *c, bool send) {
   MlirValue buffer = {NULL};
   MlirValue operands[9] = {c->context, shardMakeI32(b, c->site), shardMakeI32(b, channel), peer};
   intptr_t n = 4;
+  int64_t read = send || exchange ? n : -1;
   if (send || exchange)
     operands[n++] = shardMakePointerToRead(b, c->input);
+  int64_t written = send ? -1 : n;
   if (!send)
     operands[n++] = shardMakePointerToWrite(b, c->resultType, &buffer);
   operands[n++] = shardMakeI64(b, shardTypeElementCount(mlirValueGetType(c->input)));
   operands[n++] = shardMakeI32(b, c->element);
-  shardMakeRuntimeCall(b,
-                       send ? (exchange ? "shardRtCallExchangeSend" : "shardRtCallSend")
-                            : (exchange ? "shardRtCallExchangeReceive" : "shardRtCallReceive"),
-                       0, NULL, n, operands);
+  makeCollectiveCall(b,
+                     send ? (exchange ? "shardRtCallExchangeSend" : "shardRtCallSend")
+                          : (exchange ? "shardRtCallExchangeReceive" : "shardRtCallReceive"),
+                     n, operands, read, written);
   return send ? c->input : shardMakeTensorOfBuffer(b, buffer, c->resultType, true);
 }
 

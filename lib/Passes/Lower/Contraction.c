@@ -483,9 +483,27 @@ static void swapOperands(Product *product) {
   product->elements[1] = a;
 }
 
-static int64_t kSizeOf(const Product *product) {
-  Product copy = *product;
-  return takeCore(&copy.classes[K], -1).size;
+/// The loops of `product` that the matrix product does; the others stay around it. Whether operands
+/// A and B have changed places.
+static bool takeCores(Product *product, Loop *m, Loop *n, Loop *k) {
+  bool swapped = wantsSwap(product);
+  if (swapped)
+    swapOperands(product);
+  *m = takeCore(&product->classes[M], -1);
+  *n = takeCore(&product->classes[N], 2);
+  *k = takeCore(&product->classes[K], -1);
+  return swapped;
+}
+
+static ShardGemmScratch scratchOf(const ShardLowering *lowering, const Product *product,
+                                  const Loop *m, const Loop *n, const Loop *k) {
+  return shardGemmGetScratch(lowering, &(ShardGemmSizes){.b = product->elements[1],
+                                                         .c = product->elements[2],
+                                                         .m = m->size,
+                                                         .n = n->size,
+                                                         .k = k->size,
+                                                         .columnB = n->strides[1],
+                                                         .columnC = n->strides[2]});
 }
 
 int64_t shardContractionScratchBytes(ShardLowering *lowering, MlirOperation op) {
@@ -495,7 +513,9 @@ int64_t shardContractionScratchBytes(ShardLowering *lowering, MlirOperation op) 
     types[v] = mlirValueGetType(mlirOperationGetOperand(op, v));
   if (mlirLogicalResultIsFailure(describeProduct(op, types, &product)))
     return -1;
-  return shardGemmScratchBytes(lowering, product.elements[2], kSizeOf(&product));
+  Loop m, n, k;
+  takeCores(&product, &m, &n, &k);
+  return scratchOf(lowering, &product, &m, &n, &k).bytes;
 }
 
 MlirLogicalResult shardEmitContraction(ShardBuffers *buffers, MlirOperation op,
@@ -509,14 +529,12 @@ MlirLogicalResult shardEmitContraction(ShardBuffers *buffers, MlirOperation op,
   Product product;
   if (mlirLogicalResultIsFailure(describeProduct(op, types, &product)))
     return mlirLogicalResultFailure();
-  if (wantsSwap(&product)) {
-    swapOperands(&product);
+  Loop m, n, k;
+  if (takeCores(&product, &m, &n, &k)) {
     MlirValue a = pointers[0];
     pointers[0] = pointers[1];
     pointers[1] = a;
   }
-  Loop m = takeCore(&product.classes[M], -1), n = takeCore(&product.classes[N], 2),
-       k = takeCore(&product.classes[K], -1);
   bool zero = !mlirAttributeIsNull(shardOpGetAttribute(op, "spmd.zero"));
   ShardLowerBuilder b = shardLowerBuilderBefore(lowering, op);
 
@@ -558,6 +576,9 @@ MlirLogicalResult shardEmitContraction(ShardBuffers *buffers, MlirOperation op,
   shardAttrGetI64(shardOpGetAttribute(op, "spmd.offset"), &offset);
   MlirValue scratch =
       shardMakeElementPointer(&b, workspace, shardMakeI64(&b, offset), lowering->i8);
+  ShardGemmScratch needed = scratchOf(lowering, &product, &m, &n, &k);
+  MlirValue tile =
+      shardMakeElementPointer(&b, scratch, shardMakeI64(&b, needed.tileOffset), lowering->i8);
   MlirValue operands[] = {pointers[0],
                           shardMakeI64(&b, m.strides[0]),
                           shardMakeI64(&b, k.strides[0]),
@@ -572,10 +593,11 @@ MlirLogicalResult shardEmitContraction(ShardBuffers *buffers, MlirOperation op,
                           shardMakeI64(&b, k.size),
                           shardMakeI64(&b, shardGemmBlockK(product.elements[2], k.size)),
                           accumulate,
-                          scratch};
+                          scratch,
+                          tile};
   const char *callee =
       shardGemmGet(lowering, product.elements[0], product.elements[1], product.elements[2]);
-  shardMakeRuntimeCall(&b, callee, 0, NULL, 15, operands);
+  shardMakeRuntimeCall(&b, callee, 0, NULL, 16, operands);
   while (nOpen > 0)
     shardMakeYield(&open[--nOpen], 0, NULL);
   return mlirLogicalResultSuccess();

@@ -53,6 +53,9 @@ bool shardGemmSupports(MlirType a, MlirType b, MlirType c) {
   return nDouble == 0 || nDouble == 3;
 }
 
+/// So few tiles of rows read a panel of B that need not be packed in place.
+enum { FEW_TILES = 2 };
+
 /// Sizes of the register tile and of the blocks, in elements.
 typedef struct Tile {
   int64_t w, nv, nr, mr, mc;
@@ -78,10 +81,22 @@ int64_t shardGemmBlockK(MlirType c, int64_t k) {
   return wide && k > 384 ? 256 : k > 0 ? k : 1;
 }
 
-int64_t shardGemmScratchBytes(const ShardLowering *lowering, MlirType c, int64_t k) {
-  bool isDouble = mlirTypeIsAF64(c);
+ShardGemmScratch shardGemmGetScratch(const ShardLowering *lowering, const ShardGemmSizes *sizes) {
+  bool isDouble = mlirTypeIsAF64(sizes->c);
+  int64_t bytes = isDouble ? 8 : 4;
   Tile tile = tileOf(lowering, isDouble);
-  return (isDouble ? 8 : 4) * tile.nr * (shardGemmBlockK(c, k) + tile.mr);
+  ShardGemmScratch scratch = {0, 0};
+  if (!sizes->m || !sizes->n || !sizes->k)
+    return scratch;
+  bool sameB = mlirTypeEqual(sizes->b, isDouble ? lowering->f64 : lowering->f32);
+  bool sameC = mlirTypeEqual(sizes->c, isDouble ? lowering->f64 : lowering->f32);
+  // As the code of shardGemmGet decides: panels read in place, tiles stored as vectors.
+  bool direct =
+      sameB && sizes->columnB == 1 && sizes->n % tile.nr == 0 && sizes->m < FEW_TILES * tile.mr;
+  bool whole = sameC && sizes->columnC == 1 && sizes->n % tile.nr == 0 && sizes->m % tile.mr == 0;
+  scratch.tileOffset = direct ? 0 : bytes * tile.nr * shardGemmBlockK(sizes->c, sizes->k);
+  scratch.bytes = scratch.tileOffset + (whole ? 0 : bytes * tile.nr * tile.mr);
+  return scratch;
 }
 
 //===----------------------------------------------------------------------===//
@@ -409,16 +424,14 @@ const char *shardGemmGet(ShardLowering *lowering, MlirType a, MlirType b, MlirTy
   add(s,
       "func.func private @%s(%%a: !llvm.ptr, %%rsa: i64, %%csa: i64, %%b: !llvm.ptr, %%rsb: i64, "
       "%%csb: i64, %%c: !llvm.ptr, %%rsc: i64, %%csc: i64, %%m: i64, %%n: i64, %%k: i64, "
-      "%%kc: i64, %%accumulate: i1, %%scratch: !llvm.ptr) {\n",
+      "%%kc: i64, %%accumulate: i1, %%scratch: !llvm.ptr, %%tile: !llvm.ptr) {\n",
       name);
   add(s, "%%c0 = arith.constant 0 : i64\n%%c1 = arith.constant 1 : i64\n");
   add(s, "%%cMR = arith.constant %" PRId64 " : i64\n%%cNR = arith.constant %" PRId64 " : i64\n",
       tile.mr, tile.nr);
   add(s, "%%cMC = arith.constant %" PRId64 " : i64\n%%few = arith.constant %" PRId64 " : i64\n",
-      tile.mc, 2 * tile.mr);
+      tile.mc, FEW_TILES * tile.mr);
   add(s, "%%vzero = arith.constant dense<0.0> : vector<%" PRId64 "x%s>\n", tile.w, t);
-  add(s, "%%panel = arith.muli %%kc, %%cNR : i64\n");
-  add(s, "%%tile = llvm.getelementptr %%scratch[%%panel] : (!llvm.ptr, i64) -> !llvm.ptr, %s\n", t);
   add(s, "%%true = arith.constant true\n%%sameB = arith.constant %s\n",
       strcmp(tb, t) ? "false" : "true");
   add(s, "scf.for %%pc = %%c0 to %%k step %%kc : i64 {\n");

@@ -39,8 +39,16 @@ typedef struct ShardLowering {
   ShardTarget target;
   // Types and attributes used everywhere.
   MlirType pointer, i1, i8, i32, i64, index, f32, f64;
-  intptr_t nGlobals; // for unique names
+  intptr_t nGlobals;                 // for unique names
+  const ShardPointerMap *workspaces; // function -> its ShardWorkspace (Workspace.h), once planned
 } ShardLowering;
+
+/// Starts a lowering of `module` for a CPU ("host", "generic" or LLVM's name); a pass's dialects
+/// are loaded. Fails with one error: no such CPU.
+MlirLogicalResult shardLoweringCreate(MlirOperation module, ShardArena *arena, const char *mcpu,
+                                      int64_t vectorBits, ShardLowering *out);
+/// The front half: down to buffers, planned by shardPlanWorkspace.
+MlirLogicalResult shardLowerToBuffers(ShardLowering *lowering);
 
 /// Where ops are created: before `before`, or at the end of `block`.
 typedef struct ShardLowerBuilder {

@@ -18,6 +18,7 @@
 typedef struct LowerCpuOptions {
   const char *mcpu;
   int64_t vectorBits;
+  const char *to;
 } LowerCpuOptions;
 
 static const ShardOption optionTable[] = {
@@ -25,6 +26,8 @@ static const ShardOption optionTable[] = {
                  "CPU to generate code for: host, generic, or LLVM's name of one"),
     SHARD_OPTION(LowerCpuOptions, vectorBits, "vector-bits", "0", "0..2048",
                  "Width of vectors in bits; 0: the CPU's (128 if it is not known here)"),
+    SHARD_OPTION(LowerCpuOptions, to, "to", "llvm", "llvm|buffers",
+                 "How far: LLVM, or memory that is planned but not addressed yet"),
 };
 
 // A pass that this code names exists; its complaints would have nobody to read them.
@@ -73,16 +76,15 @@ static MlirLogicalResult dropOrigins(void *user, MlirOperation op) {
   return mlirLogicalResultSuccess();
 }
 
-static MlirLogicalResult runLowerCpu(ShardPassRun *run) {
-  const LowerCpuOptions *options = run->options;
-  MlirContext context = run->context;
-  if (!shardTargetIsKnown(options->mcpu))
-    return shardEmitError(run->op, "LLVM knows no CPU '%s' of this machine's architecture",
-                          options->mcpu);
-  ShardLowering lowering = {
+MlirLogicalResult shardLoweringCreate(MlirOperation module, ShardArena *arena, const char *mcpu,
+                                      int64_t vectorBits, ShardLowering *out) {
+  MlirContext context = mlirOperationGetContext(module);
+  if (!shardTargetIsKnown(mcpu))
+    return shardEmitError(module, "LLVM knows no CPU '%s' of this machine's architecture", mcpu);
+  *out = (ShardLowering){
       .context = context,
-      .module = run->op,
-      .arena = run->arena,
+      .module = module,
+      .arena = arena,
       .pointer = mlirLLVMPointerTypeGet(context, 0),
       .i1 = mlirIntegerTypeGet(context, 1),
       .i8 = mlirIntegerTypeGet(context, 8),
@@ -91,41 +93,54 @@ static MlirLogicalResult runLowerCpu(ShardPassRun *run) {
       .index = mlirIndexTypeGet(context),
       .f32 = mlirF32TypeGet(context),
       .f64 = mlirF64TypeGet(context),
-      .target = shardTargetGet(options->mcpu, options->vectorBits),
+      .target = shardTargetGet(mcpu, vectorBits),
   };
-  MlirLogicalResult failure = mlirLogicalResultFailure();
+  return mlirLogicalResultSuccess();
+}
+
 #define STEP(call)                                                                                 \
   if (mlirLogicalResultIsFailure(call))                                                            \
-  return failure
+  return mlirLogicalResultFailure()
+
+MlirLogicalResult shardLowerToBuffers(ShardLowering *lowering) {
   bool own;
-  STEP(shardLowerOwnOps(&lowering, &own));
+  STEP(shardLowerOwnOps(lowering, &own));
   if (own)
-    STEP(runPipeline(&lowering, "func.func(canonicalize,cse)"));
-  STEP(shardProgramInfoCollect(&lowering));
-  STEP(shardWalk(lowering.module, NULL, dropOrigins, NULL));
-  shardInlineSteps(&lowering);
-  STEP(runPipeline(&lowering, "func.func(convert-elementwise-to-linalg)"));
-  STEP(shardLowerToDestinations(&lowering));
-  STEP(shardPrepareContractions(&lowering));
-  ShardHidden *hidden = shardHideContractions(&lowering);
+    STEP(runPipeline(lowering, "func.func(canonicalize,cse)"));
+  STEP(shardProgramInfoCollect(lowering));
+  STEP(shardWalk(lowering->module, NULL, dropOrigins, NULL));
+  shardInlineSteps(lowering);
+  STEP(runPipeline(lowering, "func.func(convert-elementwise-to-linalg)"));
+  STEP(shardLowerToDestinations(lowering));
+  STEP(shardPrepareContractions(lowering));
+  ShardHidden *hidden = shardHideContractions(lowering);
   MlirLogicalResult fused =
-      runPipeline(&lowering, "func.func(linalg-fuse-elementwise-ops,lower-affine)");
-  shardShowContractions(&lowering, hidden);
+      runPipeline(lowering, "func.func(linalg-fuse-elementwise-ops,lower-affine)");
+  shardShowContractions(lowering, hidden);
   STEP(fused);
-  shardFillSplats(&lowering);
-  shardCutChains(&lowering);
-  shardKeepResultsApart(&lowering);
-  STEP(runPipeline(&lowering, "func.func(eliminate-empty-tensors),one-shot-bufferize,"
-                              "func.func(linalg-generalize-named-ops)"));
-  STEP(shardPlanWorkspace(&lowering));
+  shardFillSplats(lowering);
+  shardCutChains(lowering);
+  shardKeepResultsApart(lowering);
+  STEP(runPipeline(lowering, "func.func(eliminate-empty-tensors),one-shot-bufferize,"
+                             "func.func(linalg-generalize-named-ops)"));
+  return shardPlanWorkspace(lowering);
+}
+
+static MlirLogicalResult runLowerCpu(ShardPassRun *run) {
+  const LowerCpuOptions *options = run->options;
+  ShardLowering lowering;
+  STEP(shardLoweringCreate(run->op, run->arena, options->mcpu, options->vectorBits, &lowering));
+  STEP(shardLowerToBuffers(&lowering));
+  if (strcmp(options->to, "buffers") == 0)
+    return mlirLogicalResultSuccess();
   STEP(shardLowerBuffers(&lowering));
   STEP(shardCreateEntries(&lowering));
   STEP(runPipeline(&lowering, "arith-expand{include-bf16=true},convert-scf-to-cf,convert-to-llvm,"
                               "reconcile-unrealized-casts"));
   STEP(shardWalk(lowering.module, NULL, checkLowered, NULL));
-#undef STEP
   return mlirLogicalResultSuccess();
 }
+#undef STEP
 
 const ShardPassInfo shardLowerCpuPass = {
     .argument = "shard-lower-cpu",

@@ -1,0 +1,97 @@
+//===- shard/MemoryPlan.h - Where every byte of a device lies -----*- C -*-===//
+// The plan that an emitted program is built with: what a rank of each stage holds, and where and
+// when each buffer of its workspace lives. python-free-docs/design/memory.md.
+//===----------------------------------------------------------------------===//
+#ifndef SHARD_MEMORY_PLAN_H
+#define SHARD_MEMORY_PLAN_H
+
+#include "shard/Support.h"
+
+#include "mlir-c/IR.h"
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// What bytes are for. Numbers are never reused.
+typedef enum ShardMemoryClass {
+  SHARD_MEMORY_WEIGHTS = 0,
+  SHARD_MEMORY_GRADIENTS = 1,
+  SHARD_MEMORY_OPTIMIZER = 2,     // state of a program that updates weights
+  SHARD_MEMORY_ACTIVATIONS = 3,   // inputs, results, caches, values that calls of layers pass on
+  SHARD_MEMORY_TEMPORARIES = 4,   // within a function, and panels of contractions
+  SHARD_MEMORY_COMMUNICATION = 5, // what a collective leaves, and what nothing else reads
+  SHARD_MEMORY_STAGING = 6,       // copies of messages that nobody has received yet
+  SHARD_N_MEMORY_CLASSES = 7
+} ShardMemoryClass;
+
+/// "weights", "gradients", ...
+SHARD_EXPORTED const char *shardMemoryClassName(ShardMemoryClass class_);
+
+/// A buffer of a stage's workspace. What a call needs while it runs are the buffers of its callee,
+/// `depth` calls deep, each once for each call.
+typedef struct ShardMemoryBuffer {
+  ShardMemoryClass class_;
+  int64_t bytes, offset;       // in the stage's workspace
+  int64_t firstStep, lastStep; // of the stage's steps, both included
+  int32_t depth;               // 0: of the stage's own function
+  const char *type;            // "memref<2x37x64xf32>"; "" for the panel of a contraction
+  const char *op;              // that writes it first, "linalg.generic at model.mlir:12:5"
+  const char *location;        // of that op, "model.mlir:12:5"
+  const char *origin;          // `spmd.origin` of its value, "" without one
+} ShardMemoryBuffer;
+
+/// An argument or result of a stage.
+typedef struct ShardMemoryValue {
+  ShardMemoryClass class_;
+  int64_t bytes;
+  int64_t index;    // `spmd.arg` or `spmd.result`: in the model
+  const char *name; // `spmd.name`, "" without one
+  const char *type; // on the device
+} ShardMemoryValue;
+
+/// Memory while an op of the stage's function runs; what it calls and its loops are part of it.
+typedef struct ShardMemoryStep {
+  int64_t op;    // number in the function's body, as the program is printed
+  int64_t bytes; // arguments, results and live bytes of the workspace, at its highest
+  int64_t byClass[SHARD_N_MEMORY_CLASSES]; // at that moment
+} ShardMemoryStep;
+
+typedef struct ShardMemoryStage {
+  int32_t stage;
+  const char *function; // its name
+  intptr_t nArguments, nResults;
+  const ShardMemoryValue *arguments, *results;
+  int64_t argumentBytes, resultBytes;
+  int64_t argumentBytesByClass[SHARD_N_MEMORY_CLASSES];
+  int64_t workspaceBytes; // what the program asks its caller for
+  int64_t peakBytes;      // arguments, results and workspace: what a rank has
+  int64_t liveBytes;      // the largest sum of bytes of the workspace live at once, through calls
+  int64_t peakStep;       // where that is
+  int64_t peakByClass[SHARD_N_MEMORY_CLASSES]; // then: arguments, results and live bytes
+  const char *peakOp; // "linalg.generic at model.mlir:12:5"; "" without a workspace
+  intptr_t nBuffers;
+  const ShardMemoryBuffer *buffers; // by first step, then offset
+  intptr_t nSteps;
+  const ShardMemoryStep *steps; // the ops of the function that touch memory, in order
+} ShardMemoryStage;
+
+/// Apart from any context once created; thread-safe to read.
+typedef struct ShardMemoryPlan {
+  int32_t nStages;
+  const ShardMemoryStage *stages;
+  int64_t peakBytes; // of the largest stage
+  void *memory;      // private
+} ShardMemoryPlan;
+
+/// Takes `module`, a program as shard-spmdize leaves it, to buffers, in place: each memref.alloc,
+/// call of a function and contraction has `spmd.offset` and `spmd.bytes` in the workspace of its
+/// function, the first and last also `spmd.class`. Fails with one error.
+SHARD_EXPORTED MlirLogicalResult shardModulePlanBuffers(MlirOperation module, const char *mcpu);
+
+#ifdef __cplusplus
+}
+#endif
+#endif // SHARD_MEMORY_PLAN_H
