@@ -43,6 +43,7 @@ typedef struct ShardAnalysedMemory {
   double states;                              // caches
   double activations; // inference: the most that live at once; training: kept for the gradients
   double total;
+  int64_t devicesAlone;     // that hold the total with the reserve, in parts of nodes; 0: as below
   int64_t devices;          // smallest fleet with the reserve; 0: no cluster, or beyond counting
   int64_t devicesWithTiers; // the same with the memory tiers of the nodes; 0: none
   bool fits;                // in the devices of the cluster
@@ -89,7 +90,8 @@ typedef struct ShardSizeAnalysis {
   double flops, vectorFlops, movedBytes;
   ShardAnalysedTime time;
   const char *untimed; // element type that the device has no rate for, so that no time is known; ""
-  const char *binding; // of a forward pass: "compute", "memory bandwidth", "launches", ""
+  const char
+      *binding; // of a forward pass: "compute", "memory bandwidth", "launches", "nothing", ""
   const char *trainingBinding; // the same of a step with gradients and optimizer
   ShardAnalysedTarget target;
   const char *clusterName, *deviceKind; // "": no cluster

@@ -8,21 +8,25 @@
 #include <string.h>
 
 bool shardOptCheckAnalyse(const ShardOptOptions *options) {
-  const char *other = options->degrees           ? "auto-shard"
-                      : options->simulate        ? "simulate"
-                      : options->printCluster    ? "print-cluster"
-                      : options->explainCost     ? "explain-cost"
-                      : options->emitGiven       ? "emit"
-                      : options->stopAfter       ? "stop-after"
-                      : options->stage >= 0      ? "stage"
-                      : options->bytecode        ? "emit-bytecode"
-                      : options->nReports        ? "report"
-                      : options->trace           ? "trace"
-                      : options->dumpAnnotations ? "dump-annotations"
-                      : options->explain         ? "explain"
-                      : options->splitWeights    ? "split-weights"
-                      : options->extractWeights  ? "extract-weights"
-                                                 : NULL;
+  const char *other = options->degrees                 ? "auto-shard"
+                      : options->simulate              ? "simulate"
+                      : options->printCluster          ? "print-cluster"
+                      : options->explainCost           ? "explain-cost"
+                      : options->emitGiven             ? "emit"
+                      : options->stopAfter             ? "stop-after"
+                      : options->stage >= 0            ? "stage"
+                      : options->bytecode              ? "emit-bytecode"
+                      : options->nReports              ? "report"
+                      : options->trace                 ? "trace"
+                      : options->dumpAnnotations       ? "dump-annotations"
+                      : options->explain               ? "explain"
+                      : options->forbid                ? "forbid"
+                      : options->maxCommBytes >= 0     ? "max-comm-bytes"
+                      : options->noImplicitComm        ? "no-implicit-comm"
+                      : options->noImplicitReplication ? "no-implicit-replication"
+                      : options->splitWeights          ? "split-weights"
+                      : options->extractWeights        ? "extract-weights"
+                                                       : NULL;
   return !other || shardOptFail("'--analyse' looks at a model before any layout is chosen; it does "
                                 "not go with --%s",
                                 other);

@@ -192,6 +192,9 @@ static void addTotal(const ShardCluster *cluster, ShardAnalysedMemory *memory) {
   if (!cluster)
     return;
   memory->devices = shardSmallestFleet(cluster, memory->total, true, false);
+  double least =
+      ceil(memory->total / shardClusterUsableBytes(cluster, shardClusterDeviceKind(cluster, 0)));
+  memory->devicesAlone = memory->devices ? (int64_t)fmax(1, least) : 0;
   if (cluster->nTiers)
     memory->devicesWithTiers = shardSmallestFleet(cluster, memory->total, true, true);
   ShardCluster alone = *cluster;
@@ -201,6 +204,8 @@ static void addTotal(const ShardCluster *cluster, ShardAnalysedMemory *memory) {
 
 /// The longest of the three; memory's time of a training step has the optimizer's traffic in it.
 static const char *bindingOf(double compute, double memory, double launch) {
+  if (compute <= 0 && memory <= 0 && launch <= 0)
+    return "nothing";
   if (compute >= memory && compute >= launch)
     return "compute";
   return memory >= launch ? "memory bandwidth" : "launches";

@@ -65,17 +65,20 @@ static Mix mixOf(const Flat *flat, const FlatOp *op) {
 }
 
 /// The operand of a product that holds weights, with the activation beside it; null: no projection.
+/// Rows that data chose hold weights only where no other operand does: those of experts, and not of
+/// an embedding whose product with a weight this is.
 static const FlatValue *weightSide(const Flat *flat, const FlatOp *op, const FlatValue **outOther) {
   if (factsOf(flat, op)->kind != FLAT_PRODUCT || op->nOperands < 2)
     return NULL;
-  for (int32_t i = 0; i < 2; ++i) {
-    const FlatValue *value = operandOf(flat, op, i), *other = operandOf(flat, op, 1 - i);
-    bool weights = value->form == FLAT_WEIGHT || (value->from & FLAT_GATHERED);
-    if (weights && other->form == FLAT_ACTIVATION && !(other->from & FLAT_GATHERED)) {
-      *outOther = other;
-      return value;
+  for (int gathered = 0; gathered < 2; ++gathered)
+    for (int32_t i = 0; i < 2; ++i) {
+      const FlatValue *value = operandOf(flat, op, i), *other = operandOf(flat, op, 1 - i);
+      bool chosen = (value->from & FLAT_GATHERED) && !(other->from & FLAT_GATHERED);
+      if ((gathered ? chosen : value->form == FLAT_WEIGHT) && other->form == FLAT_ACTIVATION) {
+        *outOther = other;
+        return value;
+      }
     }
-  }
   return NULL;
 }
 

@@ -91,6 +91,8 @@ static void writeLayers(FILE *out, const ShardSizeAnalysis *a) {
 static void writeFleetOf(FILE *out, const char *name, const ShardAnalysedMemory *memory,
                          const char *binding, double usable) {
   fprintf(out, "  %-10s %" PRId64 " devices", name, memory->devices);
+  if (memory->devicesAlone < memory->devices)
+    fprintf(out, " (%" PRId64 " would hold it)", memory->devicesAlone);
   if (memory->devicesWithTiers)
     fprintf(out, ", %" PRId64 " with memory tiers", memory->devicesWithTiers);
   if (!memory->fits)
@@ -167,6 +169,7 @@ static json_t *memoryJson(const ShardSizeAnalysis *a, const ShardAnalysedMemory 
   if (!*a->clusterName)
     return json;
   json_object_set_new(json, "devices", json_integer(m->devices));
+  json_object_set_new(json, "devicesAlone", json_integer(m->devicesAlone));
   if (m->devicesWithTiers)
     json_object_set_new(json, "devicesWithTiers", json_integer(m->devicesWithTiers));
   json_object_set_new(json, "fits", json_boolean(m->fits));

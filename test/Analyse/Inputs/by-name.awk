@@ -27,11 +27,17 @@ file == 1 && field("role") == "weight" {
   named[classOf(field("name"))] += elements
 }
 file == 2 && field("class") != "" && field("class") != "total" { found[field("class")] = field("parameters") }
+file == 2 && field("class") == "total" { all = field("parameters") }
 END {
   for (class in found)
-    if (found[class] != named[class] + 0 && class != "other")
-      print class, "is", found[class], "by its use,", named[class] + 0, "by its name"
+    if (found[class] + 0 != named[class] + 0 && class != "other")
+      printf "%s is %.0f by its use, %.0f by its name\n", class, found[class], named[class]
   for (class in named)
     total += named[class]
+  for (class in found)
+    sum += found[class]
+  # Tables of constants are in no argument.
+  if (sum != all + 0 || sum != total + found["other"])
+    printf "%.0f in all, %.0f in classes, %.0f in arguments\n", all, sum, total
   printf "%.0f parameters by name\n", total
 }
