@@ -24,6 +24,7 @@ typedef struct ShardSimulatedClass {
   const char *deviceKind;
   int64_t endPs;           // when the last op ends
   int64_t busyPs;          // ops on the device
+  int64_t reorderPs;       // of busyPs: ops that only put elements in another order (transposes)
   int64_t communicationPs; // collectives and messages that nothing hides
   int64_t waitPs;          // for the other ranks of a collective or exchange to arrive
   int64_t bubblePs;        // for other stages, and from its end to the end of the step
@@ -56,9 +57,10 @@ typedef struct ShardSimulatedStage {
   int32_t firstClass, nClasses; // of classes
   int64_t nRanks;
   double flops, vectorFlops, memoryBytes; // that one rank computes and moves
-  int64_t argumentBytes, resultBytes;     // there for the whole step
-  int64_t peakBytes, peakPs;              // arguments, results and live values; since when
-  const char *peakOp;                     // "linalg.matmul at model.mlir:12:5", "" without any
+  int64_t nReorders;                  // ops that only put elements in another order, of one rank
+  int64_t argumentBytes, resultBytes; // there for the whole step
+  int64_t peakBytes, peakPs;          // arguments, results and live values; since when
+  const char *peakOp;                 // "linalg.matmul at model.mlir:12:5", "" without any
   intptr_t nMemory;
   const ShardSimulatedMemory *memory; // [nMemory] of its first class, by time
   intptr_t nEvents, nEventsLeftOut;   // more than 65536 are left out

@@ -2,6 +2,7 @@
 #include "Analyse.h"
 
 #include "Cluster.h"
+#include "Simulate.h"
 
 #include "shard/Analyse.h"
 
@@ -39,9 +40,12 @@ bool shardOptAnalyse(const ShardOptOptions *options, MlirOperation module) {
     return shardOptFailOwned(error);
   double target = options->targetParameters > 0 ? options->targetParameters : 200e12;
   ShardSizeAnalysis *analysis = shardSizeAnalysisCreate(module, cluster, target);
-  bool ok = analysis && shardOptWriteText(options, strcmp(options->analyse, "json") == 0
-                                                       ? shardSizeAnalysisFormatJson(analysis)
-                                                       : shardSizeAnalysisFormatText(analysis));
+  ShardWarningOptions warnings = shardOptWarningOptions(options);
+  bool ok = analysis &&
+            mlirLogicalResultIsSuccess(shardSizeAnalysisWarn(module, analysis, &warnings)) &&
+            shardOptWriteText(options, strcmp(options->analyse, "json") == 0
+                                           ? shardSizeAnalysisFormatJson(analysis)
+                                           : shardSizeAnalysisFormatText(analysis));
   shardSizeAnalysisDestroy(analysis);
   shardClusterDestroy(cluster);
   return ok;

@@ -363,10 +363,8 @@ static bool checkOptions(Driver *driver) {
     return false;
   if (options->analyse && !shardOptCheckAnalyse(options))
     return !(driver->failed = true);
-  bool simulated = options->simulate || (options->cluster && (options->nReports || options->trace));
-  if ((options->silence || options->error) && !simulated)
-    return fail(driver, "'--%s' is for --simulate, and for --report and --trace with --cluster",
-                options->silence ? "silence" : "error");
+  if (!shardOptCheckWarnings(options))
+    return !(driver->failed = true);
   if (options->targetParameters > 0 && !options->analyse)
     return fail(driver, "'--target-parameters' is for --analyse");
   if (options->simulate && !shardOptCheckSimulate(options))

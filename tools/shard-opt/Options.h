@@ -29,10 +29,11 @@ typedef struct ShardOptOptions {
   const char *analyse;     // the same
   double targetParameters; // 0: not given
   const char *stopAfter, *mcpu;
-  char *dims;            // all of --dim, separated by commas; owned
-  char *forbid;          // all of --forbid; owned
-  char *silence, *error; // ids of warnings; owned
-  int64_t maxCommBytes;  // -1: any
+  char *dims;                        // all of --dim, separated by commas; owned
+  char *forbid;                      // all of --forbid; owned
+  char *silence, *error, *threshold; // of warnings; owned
+  const char *budget, *assumedOverlap, *checkpointInterval; // what the user claims; null: nothing
+  int64_t maxCommBytes;                                     // -1: any
   bool noImplicitComm, explain;
   bool noImplicitReplication, splitResults, resultsGiven, quiet, debugInfo, bytecode, verifyEach,
       oneThread;
@@ -64,6 +65,8 @@ void shardOptPrintOptionError(const char *text);
 /// On a terminal, says that input is expected there when `input` is "-".
 void shardOptWarnTerminal(const char *input);
 
+/// One error in printf form, as below. Returns false.
+bool shardOptReject(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /// "shard-opt: error: " and the text, a line on stderr.
 void shardOptError(const char *format, va_list arguments);
 

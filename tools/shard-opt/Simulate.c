@@ -3,8 +3,6 @@
 
 #include "Cluster.h"
 
-#include "shard/Warnings.h"
-
 #include <stdio.h>
 #include <string.h>
 
@@ -35,15 +33,49 @@ bool shardOptSimulate(const ShardOptOptions *options, MlirOperation module) {
   return ok;
 }
 
+ShardWarningOptions shardOptWarningOptions(const ShardOptOptions *options) {
+  return (ShardWarningOptions){.silenced = options->silence,
+                               .errors = options->error,
+                               .thresholds = options->threshold,
+                               .budget = options->budget,
+                               .assumedOverlap = options->assumedOverlap,
+                               .checkpointInterval = options->checkpointInterval};
+}
+
+/// An option of warnings that nothing would read; --analyse knows a budget alone. Null: none.
+static const char *unreadOption(const ShardOptOptions *options) {
+  if (options->simulate || (options->cluster && (options->nReports || options->trace)))
+    return NULL;
+  bool analysed = options->analyse && options->budget;
+  return options->assumedOverlap       ? "assume-overlap"
+         : options->checkpointInterval ? "checkpoint-interval"
+         : analysed                    ? NULL
+         : options->silence            ? "silence"
+         : options->error              ? "error"
+         : options->threshold          ? "threshold"
+         : options->budget             ? "budget"
+                                       : NULL;
+}
+
+bool shardOptCheckWarnings(const ShardOptOptions *options) {
+  const char *unread = unreadOption(options);
+  if (unread)
+    return shardOptFail("'--%s' is for --simulate, and for --report and --trace with --cluster%s",
+                        unread, options->budget ? "; --analyse has --budget" : "");
+  ShardWarningOptions warnings = shardOptWarningOptions(options);
+  char *error = shardWarningOptionsCheck(&warnings);
+  return !error || shardOptFailOwned(error);
+}
+
 bool shardOptTimesCreate(const ShardOptOptions *options, MlirOperation module, ShardOptTimes *out) {
   char *error = NULL;
   *out = (ShardOptTimes){.cluster = shardClusterCreate(options->cluster, &error)};
   if (!out->cluster)
     return shardOptFailOwned(error);
   out->simulation = shardSimulationCreate(module, out->cluster, NULL);
-  return out->simulation &&
-         mlirLogicalResultIsSuccess(shardModuleWarn(module, out->cluster, out->simulation,
-                                                    options->silence, options->error));
+  ShardWarningOptions warnings = shardOptWarningOptions(options);
+  return out->simulation && mlirLogicalResultIsSuccess(
+                                shardModuleWarn(module, out->cluster, out->simulation, &warnings));
 }
 
 void shardOptTimesRelease(ShardOptTimes *times) {

@@ -5,6 +5,7 @@
 #include "Options.h"
 
 #include "shard/Simulate.h"
+#include "shard/Warnings.h"
 
 #include "mlir-c/IR.h"
 
@@ -13,6 +14,11 @@ bool shardOptCheckSimulate(const ShardOptOptions *options);
 /// Simulates a sharded program on --cluster and writes what comes of it to the output. False after
 /// one error, on stderr or as a diagnostic.
 bool shardOptSimulate(const ShardOptOptions *options, MlirOperation module);
+
+/// What the options say of warnings.
+ShardWarningOptions shardOptWarningOptions(const ShardOptOptions *options);
+/// Whether those are well formed and go with the other options. False after one error on stderr.
+bool shardOptCheckWarnings(const ShardOptOptions *options);
 
 /// A program on --cluster. Both may be null after a failure.
 typedef struct ShardOptTimes {

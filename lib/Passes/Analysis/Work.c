@@ -202,15 +202,30 @@ MlirOperation shardOpFusesInto(MlirOperation op) {
   }
 }
 
-/// Whether an op only puts its operand in another order, and contractions alone read it so.
-static bool isReadThrough(MlirOperation op) {
+/// Whether an op copies its one input, step by step, to a place that a permutation gives.
+static bool isMove(MlirOperation op) {
   if (!isElementwise(op) || isTensorArithmetic(op) || mlirOperationGetNumOperands(op) != 2 ||
       !mlirAffineMapIsPermutation(mapOf(op, 0)))
     return false;
   MlirOperation first = mlirBlockGetFirstOperation(bodyOf(op));
-  MlirValue result = mlirOperationGetResult(op, 0);
-  if (!shardOpIs(first, "linalg.yield") || shardValueIsUnused(result) ||
-      !mlirTypeIsARankedTensor(mlirValueGetType(mlirOperationGetOperand(op, 0))))
+  return shardOpIs(first, "linalg.yield") &&
+         mlirTypeIsARankedTensor(mlirValueGetType(mlirOperationGetOperand(op, 0)));
+}
+
+bool shardOpIsReorder(MlirOperation op) {
+  if (!isMove(op) || mlirAffineMapEqual(mapOf(op, 0), mapOf(op, 1)))
+    return false;
+  MlirBlock body = bodyOf(op);
+  MlirOperation producer = shardValueProducer(mlirOperationGetOperand(op, 0));
+  return mlirValueEqual(mlirOperationGetOperand(mlirBlockGetTerminator(body), 0),
+                        mlirBlockGetArgument(body, 0)) &&
+         (mlirOperationIsNull(producer) || !mlirOperationEqual(shardOpFusesInto(producer), op));
+}
+
+/// Whether an op only puts its operand in another order, and contractions alone read it so.
+static bool isReadThrough(MlirOperation op) {
+  MlirValue result = isMove(op) ? mlirOperationGetResult(op, 0) : (MlirValue){NULL};
+  if (mlirValueIsNull(result) || shardValueIsUnused(result))
     return false;
   for (MlirOpOperand use = mlirValueGetFirstUse(result); !mlirOpOperandIsNull(use);
        use = mlirOpOperandGetNextUse(use)) {

@@ -26,6 +26,9 @@ MlirOperation shardOpFusesInto(MlirOperation op);
 /// Whether no op of its own is left of an op: it is fused, or only orders the dimensions of what
 /// contractions alone read, which walk it in that order.
 bool shardOpIsFolded(MlirOperation op);
+/// Whether all that an op does is to put the elements of a tensor in memory in another order: a
+/// transposition, under whatever name.
+bool shardOpIsReorder(MlirOperation op);
 /// Whether the result of an op lies in the memory of its first operand: reshapes, casts, slices.
 bool shardOpIsView(MlirOperation op);
 /// The op that makes a value, seen through reshapes; null for a block argument.

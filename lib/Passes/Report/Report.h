@@ -30,6 +30,7 @@ const char *shardReportElementType(MlirType type, ShardArena *arena);
 json_t *shardReportValues(MlirOperation module, ShardArena *arena);
 /// `collectives` of the report, those of one kind, cause and set of axes together.
 json_t *shardReportCommunication(const json_t *collectives);
+const ShardDeviceKind *shardReportFindKind(const ShardCluster *cluster, const char *name);
 /// The page that holds the report's JSON, `json`. From malloc; null: out of memory.
 char *shardReportFormatPage(const json_t *root, const char *json);
 

@@ -126,7 +126,7 @@ static json_t *simulationJson(const ShardSimulation *simulation) {
 // Memory
 //===----------------------------------------------------------------------===//
 
-static const ShardDeviceKind *kindNamed(const ShardCluster *cluster, const char *name) {
+const ShardDeviceKind *shardReportFindKind(const ShardCluster *cluster, const char *name) {
   for (int32_t i = 0; i < cluster->nDeviceKinds; ++i)
     if (strcmp(cluster->deviceKinds[i].name, name) == 0)
       return &cluster->deviceKinds[i];
@@ -140,7 +140,7 @@ static const ShardDeviceKind *tightestKind(const ShardCluster *cluster,
   const ShardDeviceKind *least = NULL;
   for (int32_t c = 0; c < stage->nClasses; ++c) {
     const ShardSimulatedClass *class = &simulation->classes[stage->firstClass + c];
-    const ShardDeviceKind *kind = kindNamed(cluster, class->deviceKind);
+    const ShardDeviceKind *kind = shardReportFindKind(cluster, class->deviceKind);
     if (kind && (!least || kind->memoryBytes.value < least->memoryBytes.value))
       least = kind;
   }
@@ -204,7 +204,7 @@ static double memoryShare(const ShardCluster *cluster, const ShardSimulation *si
     const ShardSimulatedStage *stage = &simulation->stages[s];
     for (int32_t c = 0; c < stage->nClasses; ++c) {
       const ShardSimulatedClass *class = &simulation->classes[stage->firstClass + c];
-      const ShardDeviceKind *kind = kindNamed(cluster, class->deviceKind);
+      const ShardDeviceKind *kind = shardReportFindKind(cluster, class->deviceKind);
       busy += (double)class->busyPs * 1e-12 * (double)class->nRanks;
       memory += kind ? stage->memoryBytes /
                            shardRateEffective(cluster, &kind->memoryBytesPerSecond) *

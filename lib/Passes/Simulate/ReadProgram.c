@@ -66,6 +66,10 @@ static bool readCompute(Reader *reader, SimBody *body, MlirOperation op, bool st
   body->flops += work.flops;
   body->vectorFlops += work.vectorFlops;
   body->memoryBytes += work.bytes;
+  bool reorders = shardOpIsReorder(op);
+  body->nReorders += reorders;
+  for (int32_t k = 0; reorders && k < nKinds; ++k)
+    body->reorderPs[k] = simAdd(body->reorderPs[k], ps[k]);
   SimStep *last = body->nSteps ? &body->steps[body->nSteps - 1] : NULL;
   if (stage || !last || last->kind != SIM_COMPUTE) {
     addStep(reader, body, (SimStep){.kind = SIM_COMPUTE, .op = op, .ps = ps});
@@ -85,6 +89,9 @@ static void addCall(Reader *reader, SimBody *body, MlirOperation op, const SimBo
   body->flops += inner->flops * (double)trips;
   body->vectorFlops += inner->vectorFlops * (double)trips;
   body->memoryBytes += inner->memoryBytes * (double)trips;
+  for (int32_t k = 0; k < reader->program->cluster->nDeviceKinds; ++k)
+    body->reorderPs[k] = simAdd(body->reorderPs[k], simTimes(inner->reorderPs[k], trips));
+  body->nReorders = simAdd(body->nReorders, simTimes(inner->nReorders, trips));
   body->communicates |= inner->communicates;
   if (inner->nSteps)
     addStep(reader, body, (SimStep){.kind = SIM_CALL, .op = op, .body = inner, .trips = trips});
@@ -288,6 +295,8 @@ static void addTimes(const SimProgram *program, SimBody *body) {
 static SimBody *readBlock(Reader *reader, MlirBlock block, bool stage) {
   SimBody *body = SHARD_ARENA_NEW(reader->program->arena, SimBody);
   body->block = block;
+  body->reorderPs =
+      SHARD_ARENA_ARRAY(reader->program->arena, int64_t, reader->program->cluster->nDeviceKinds);
   for (MlirOperation op = mlirBlockGetFirstOperation(block); !mlirOperationIsNull(op);
        op = mlirOperationGetNextInBlock(op))
     if (!readOp(reader, body, op, stage))

@@ -60,6 +60,8 @@ struct SimBody {
   bool communicates;
   int64_t *ps; // [nKinds] when it does not communicate
   double flops, vectorFlops, memoryBytes;
+  int64_t *reorderPs;   // [nKinds] of ops that only order elements anew
+  int64_t nReorders;    // how many of those run
   int64_t peakBytes;    // live values, arguments and results apart
   MlirOperation peakOp; // of this block
   MlirOperation deepOp; // of what it calls, where the peak is there
