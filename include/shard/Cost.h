@@ -100,6 +100,7 @@ typedef struct ShardCostTerm {
   double stepSeconds;    // latency of each
   double bytes;          // out of the busiest vertex of `from`
   double bytesPerSecond; // that this group has there, efficiency included
+  double efficiency;     // of that rate: bytes / efficiency are on the link
 } ShardCostTerm;
 
 typedef struct ShardCollectiveCost {
@@ -177,6 +178,17 @@ SHARD_EXPORTED int32_t shardTrafficGetProfile(const ShardTraffic *traffic, int64
 /// link of it that has most to carry for its rate. 0: it stays on its device, or is empty.
 SHARD_EXPORTED double shardTrafficSeconds(const ShardTraffic *traffic, int32_t profile,
                                           int64_t bytes);
+/// The same with its terms; no time at all for a profile out of range.
+SHARD_EXPORTED void shardTrafficCost(const ShardTraffic *traffic, int32_t profile, int64_t bytes,
+                                     ShardCollectiveCost *out);
+
+/// The uplinks of a level's vertices, from 0 on: one each, or one for each rail where a device only
+/// uses that of its place. Whatever leaves or enters by an uplink shares its rate, each direction
+/// by itself. `link` must be in range. Thread-safe.
+SHARD_EXPORTED int64_t shardUplinkCount(const ShardCluster *cluster, int32_t link);
+/// The uplink by which `device`, which must be in range, leaves its vertex, and its bytes a second.
+SHARD_EXPORTED int64_t shardUplinkOf(const ShardCluster *cluster, int32_t link, int64_t device,
+                                     double *outBytesPerSecond);
 
 //===----------------------------------------------------------------------===//
 // Steps

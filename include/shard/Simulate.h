@@ -1,5 +1,5 @@
 //===- shard/Simulate.h - How long a step of a program takes ------*- C -*-===//
-// Reads the emitted program (L3) and a cluster, and nothing else. Times are whole picoseconds, so
+// Reads the emitted program (L3 or L4) and a cluster, and nothing else. Times are whole picoseconds, so
 // that sums are exact and the same input gives the same bytes. How:
 // python-free-docs/design/cost.md.
 //===----------------------------------------------------------------------===//
@@ -65,16 +65,20 @@ typedef struct ShardSimulatedStage {
   const ShardSimulatedMemory *memory; // [nMemory] of its first class, by time
   intptr_t nEvents, nEventsLeftOut;   // more than 65536 are left out
   const ShardSimulatedEvent *events;  // [nEvents] of its first class, one after the other
+  // What it started apart and waited for later, from its begin to its end, in the order of waits.
+  intptr_t nOverlaps;
+  const ShardSimulatedEvent *overlaps;
 } ShardSimulatedStage;
 
 /// A collective or message of the program.
 typedef struct ShardSimulatedSite {
-  int64_t site;      // `spmd.site`; -1: it has none
-  const char *kind;  // as in reports
-  int64_t count;     // calls of a step, over all stages
-  int64_t bytes;     // of the message (shard/Cost.h), of the first call
-  int64_t ps;        // all calls together, of the slowest group
-  int64_t exposedPs; // of that what ranks stood still for, mean over the ranks that make the call
+  int64_t site;          // `spmd.site`; -1: it has none
+  const char *kind;      // as in reports
+  int64_t count;         // calls of a step, over all stages
+  int64_t bytes;         // of the message (shard/Cost.h), of the first call
+  int64_t ps;            // all calls together, of the slowest group, nothing else on the links
+  int64_t exposedPs;     // what ranks stood still for, mean over the ranks that make the call
+  int64_t sharedPs;      // what others on the same links added to `ps`, mean over the same ranks
   const char *algorithm; // of the slowest group of the first call
 } ShardSimulatedSite;
 

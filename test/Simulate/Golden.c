@@ -415,8 +415,6 @@ static void testRefusals(void) {
   programMatmul(&program, "p", 8, 8, 8);
   fprintf(program.out, "    return %%p : tensor<8x8xf32>\n  }\n");
   checkRefused(programEnd(&program), cluster, "the module has no function of stage 1");
-  checkRefused(products("pr", "2", "\"pp\"", 0), cluster,
-               "a collective over the stages of a pipeline is not simulated");
   programBegin(&program, "2", "\"tp\"");
   programFunction(&program, "main", -1, false, 8, 8, 8);
   fprintf(program.out, "    %%n = arith.constant 8 : index\n"

@@ -144,7 +144,8 @@ MlirModule shardModuleParse(MlirContext context, MlirStringRef text, const char 
   }
   ParseState state = {.text = text, .arena = shardArenaCreate()};
   MlirModule module = parseOnce(context, nameRef, &state);
-  bool own = memmem(text.data, text.length, "spmd.rule", strlen("spmd.rule")) != NULL;
+  bool own = memmem(text.data, text.length, "spmd.rule", strlen("spmd.rule")) ||
+             memmem(text.data, text.length, "!spmd.token", strlen("!spmd.token"));
   if (mlirModuleIsNull(module) && (state.isTmTensor || own)) {
     // MLIR does not know the dialect, but import does; it refuses what other ops there may be.
     mlirContextSetAllowUnregisteredDialects(context, true);

@@ -5,6 +5,9 @@
 
 #include "mlir-c/BuiltinAttributes.h"
 
+#include <stdio.h>
+#include <string.h>
+
 static const struct {
   const char *name, *op;
 } kinds[] = {
@@ -18,6 +21,25 @@ const char *shardCollectiveKind(MlirOperation op) {
     if (shardOpIs(op, kinds[i].op))
       return kinds[i].name;
   return shardOpIs(op, "shard.recv") ? kinds[SHARD_RT_SEND].name : NULL;
+}
+
+const char *shardScheduledKind(MlirOperation op, bool *outStarts, bool *outReceives) {
+  static const char *const phases[] = {"_start", "_done"};
+  MlirStringRef name = shardOpGetName(op);
+  if (name.length < 5 || memcmp(name.data, "spmd.", 5) != 0)
+    return NULL;
+  for (int phase = 0; phase < 2; ++phase)
+    for (int i = 0; i <= nKinds; ++i) {
+      char scheduled[64];
+      const char *base = i < nKinds ? kinds[i].op : "shard.recv";
+      snprintf(scheduled, sizeof(scheduled), "spmd.%s%s", strchr(base, '.') + 1, phases[phase]);
+      if (!shardStringIs(name, scheduled))
+        continue;
+      *outStarts = phase == 0;
+      *outReceives = i == nKinds;
+      return kinds[i < nKinds ? i : SHARD_RT_SEND].name;
+    }
+  return NULL;
 }
 
 const char *shardCollectiveKindName(ShardRtKind kind) {

@@ -6,9 +6,14 @@
 
 #include "mlir-c/IR.h"
 
+#include <stdbool.h>
+
 /// The kind of an op of the shard dialect, as FORMATS names it ("all-reduce"); a receive is a
 /// "send". Null: no collective. Never freed. Thread-safe.
 const char *shardCollectiveKind(MlirOperation op);
+/// The kind of a start or wait of L4, "spmd.all_reduce_start" or "spmd.all_reduce_done", and which
+/// of the two it is; `outReceives`: the receiving half of a send. Null: neither. Never freed.
+const char *shardScheduledKind(MlirOperation op, bool *outStarts, bool *outReceives);
 /// The name of a kind that moves data; null for other numbers. Never freed. Thread-safe.
 const char *shardCollectiveKindName(ShardRtKind kind);
 

@@ -84,10 +84,10 @@ static double fedBytesPerSecond(const Way *way, int32_t link) {
 }
 
 static void addTerm(Way *way, int32_t link, double steps, double stepSeconds, double bytes,
-                    double bytesPerSecond) {
+                    double linkBytesPerSecond, double efficiency) {
   const ShardClusterLink *l = &way->cluster->links[link];
-  way->out->terms[way->out->nTerms++] =
-      (ShardCostTerm){l->from, l->to, steps, stepSeconds, bytes, bytesPerSecond};
+  way->out->terms[way->out->nTerms++] = (ShardCostTerm){
+      l->from, l->to, steps, stepSeconds, bytes, linkBytesPerSecond * efficiency, efficiency};
 }
 
 static bool finish(Way *way, double baseSeconds, bool pipelined) {
@@ -137,7 +137,7 @@ static bool costRing(Way *way) {
   for (int32_t i = 0; i < way->profile->nLevels; ++i)
     addTerm(way, i, rounds * ((double)levelOf(way, i)->parts - partsAbove(way, i)),
             hopSeconds(way->cluster, i, RING, way->protocol), rounds * part * way->bytes,
-            levelOf(way, i)->bytesPerSecond * efficiency(way));
+            levelOf(way, i)->bytesPerSecond, efficiency(way));
   return finish(way, base(way, RING), true);
 }
 
@@ -165,7 +165,7 @@ static bool costTree(Way *way) {
   for (int32_t i = 0; i < way->profile->nLevels; ++i)
     addTerm(way, i, roundsOf(way->kind) * treeDepth(way, i),
             hopSeconds(way->cluster, i, TREE, way->protocol), bytes,
-            levelOf(way, i)->bytesPerSecond * reached);
+            levelOf(way, i)->bytesPerSecond, reached);
   return finish(way, base(way, TREE), true);
 }
 
@@ -180,7 +180,7 @@ static bool costBruck(Way *way) {
     for (double distance = 1; distance < way->ranks; distance *= 2)
       sent += fmin(distance, (double)levelOf(way, i)->ranksPerPart) * way->bytes / 2;
     addTerm(way, i, i == top ? steps : 0, hopSeconds(way->cluster, i, TREE, way->protocol), sent,
-            levelOf(way, i)->bytesPerSecond * efficiency(way));
+            levelOf(way, i)->bytesPerSecond, efficiency(way));
   }
   return finish(way, recursiveBaseUs * 1e-6, true);
 }
@@ -202,7 +202,7 @@ static bool costRecursive(Way *way) {
     if (rooted)
       rate = 2 / (1 / rate + 1 / fmin(level->bytesPerSecond, levelOf(way, 0)->bytesPerSecond));
     addTerm(way, i, rounds * log2(parts), hopSeconds(way->cluster, i, TREE, way->protocol),
-            rounds * (parts - 1) / parts * way->bytes, rate * efficiency(way));
+            rounds * (parts - 1) / parts * way->bytes, rate, efficiency(way));
   }
   return finish(way, recursiveBaseUs * 1e-6, false);
 }
@@ -220,7 +220,7 @@ static bool costHierarchical(Way *way) {
     double share = exchange ? (double)level->ranksPerPart * way->bytes : way->bytes;
     phases += parts > 1;
     addTerm(way, i, rounds * (parts - 1), hopSeconds(way->cluster, i, RING, way->protocol),
-            rounds * (parts - 1) / parts * share, fedBytesPerSecond(way, i) * efficiency(way));
+            rounds * (parts - 1) / parts * share, fedBytesPerSecond(way, i), efficiency(way));
   }
   if (phases < 2)
     return false;
@@ -256,10 +256,10 @@ static bool costInSwitch(Way *way) {
   for (int32_t i = 0; i < n; ++i) {
     const ShardClusterLink *link = &way->cluster->links[i];
     bool network = link->kind == SHARD_LINK_NETWORK;
-    double rate = levelOf(way, i)->bytesPerSecond, steps = 1, step = 0, bytes;
+    double rate = levelOf(way, i)->bytesPerSecond, reached, steps = 1, step = 0, bytes;
     if (i < inner) {
       bytes = switchedBytes(way, inside);
-      rate *= link->inSwitchEfficiency;
+      reached = link->inSwitchEfficiency;
       if (way->protocol == SHARD_PROTOCOL_PLAIN)
         step = i + 1 == inner ? 2 * link->latencySeconds.value : 0;
       else if (network)
@@ -272,9 +272,9 @@ static bool costInSwitch(Way *way) {
       steps = 2 * ceil(log2((double)levelOf(way, i)->perParent));
       step = network && way->protocol ? switchTreeUs * 1e-6
                                       : hopSeconds(way->cluster, i, TREE, way->protocol);
-      rate *= way->protocol ? treeEfficiency : 1;
+      reached = way->protocol ? treeEfficiency : 1;
     }
-    addTerm(way, i, steps, step, bytes, rate);
+    addTerm(way, i, steps, step, bytes, rate, reached);
   }
   return finish(way, 0, true);
 }
@@ -282,7 +282,7 @@ static bool costInSwitch(Way *way) {
 static bool costMessages(Way *way, const GroupShift *shift) {
   for (int32_t i = 0; i <= shift->highest; ++i)
     addTerm(way, i, i == shift->highest, hopSeconds(way->cluster, i, RING, way->protocol),
-            way->bytes, efficiency(way) / shift->secondsPerByte[i]);
+            way->bytes, 1 / shift->secondsPerByte[i], efficiency(way));
   return finish(way, base(way, RING), true);
 }
 
@@ -297,7 +297,7 @@ static bool costDirect(Way *way) {
     double inside = (double)levelOf(way, i)->ranksPerPart;
     double outside = (way->ranks - inside) / way->ranks;
     addTerm(way, i, ranksAbove(way, i) - inside, hopSeconds(way->cluster, i, RING, way->protocol),
-            inside * outside * way->bytes, levelOf(way, i)->bytesPerSecond * efficiency(way));
+            inside * outside * way->bytes, levelOf(way, i)->bytesPerSecond, efficiency(way));
   }
   return finish(way, base(way, RING), true);
 }
@@ -401,18 +401,19 @@ void shardCollectiveCostOf(const ShardGroups *groups, int32_t profile, ShardColl
   shardCollectiveCost(&one, kind, bytes, out);
 }
 
-double groupMessageSeconds(const ShardCluster *cluster, const GroupShift *shift, double bytes) {
-  double best = INFINITY;
+void groupMessageCost(const ShardCluster *cluster, const GroupShift *shift, double bytes,
+                      ShardCollectiveCost *out) {
   bool plain = true;
+  *out = (ShardCollectiveCost){.algorithm = SHARD_ALGORITHM_DIRECT};
   for (int32_t i = 0; i <= shift->highest; ++i)
     plain &= cluster->links[i].kind == SHARD_LINK_PLAIN;
   for (int p = plain ? 0 : 1; shift->highest >= 0 && p < (plain ? 1 : SHARD_N_PROTOCOLS); ++p) {
-    ShardCollectiveCost cost = {.protocol = (ShardProtocol)p};
+    ShardCollectiveCost cost = {.algorithm = SHARD_ALGORITHM_DIRECT, .protocol = (ShardProtocol)p};
     Way way = {.cluster = cluster, .protocol = (ShardProtocol)p, .bytes = bytes, .out = &cost};
     costMessages(&way, shift);
-    best = fmin(best, cost.seconds);
+    if (out->nTerms == 0 || cost.seconds < out->seconds)
+      *out = cost;
   }
-  return shift->highest < 0 ? 0 : best;
 }
 
 //===----------------------------------------------------------------------===//

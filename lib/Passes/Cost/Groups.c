@@ -51,6 +51,17 @@ double groupCounterRate(const ShardCluster *cluster, int32_t link, int64_t devic
   return hasOwnRails(cluster, link) ? value : value * (double)l->rails;
 }
 
+int64_t shardUplinkCount(const ShardCluster *cluster, int32_t link) {
+  return shardClusterPartCount(cluster, link) * groupCounterCount(cluster, link);
+}
+
+int64_t shardUplinkOf(const ShardCluster *cluster, int32_t link, int64_t device,
+                      double *outBytesPerSecond) {
+  int64_t part = shardClusterPart(cluster, device, link);
+  *outBytesPerSecond = groupCounterRate(cluster, link, device, false);
+  return part * groupCounterCount(cluster, link) + groupRailOf(cluster, link, part, device);
+}
+
 static int compareDevices(const void *a, const void *b) {
   int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
   return (x > y) - (x < y);

@@ -51,7 +51,8 @@ double groupCounterRate(const ShardCluster *cluster, int32_t link, int64_t devic
 void groupShiftOf(const ShardCluster *cluster, int64_t n, const int64_t *from, const int64_t *to,
                   const int64_t *bytes, GroupShift *out);
 
-/// Seconds of such messages of `bytes` times what the shift was made for, by the best protocol.
-double groupMessageSeconds(const ShardCluster *cluster, const GroupShift *shift, double bytes);
+/// What such messages cost, of `bytes` times what the shift was made for, by the best protocol.
+void groupMessageCost(const ShardCluster *cluster, const GroupShift *shift, double bytes,
+                      ShardCollectiveCost *out);
 
 #endif // SHARD_COST_GROUPS_H

@@ -105,7 +105,9 @@ double shardTransfersSeconds(const ShardCluster *cluster, int64_t nTransfers,
   GroupShift shift;
   groupShiftOf(cluster, nTransfers, from, to, bytes, &shift);
   shardArenaDestroy(scratch);
-  return groupMessageSeconds(cluster, &shift, 1);
+  ShardCollectiveCost cost;
+  groupMessageCost(cluster, &shift, 1, &cost);
+  return cost.seconds;
 }
 
 //===----------------------------------------------------------------------===//
@@ -175,8 +177,15 @@ int32_t shardTrafficGetProfile(const ShardTraffic *traffic, int64_t message) {
   return message < 0 || message >= traffic->nMessages ? -1 : traffic->profileOf[message];
 }
 
+void shardTrafficCost(const ShardTraffic *traffic, int32_t profile, int64_t bytes,
+                      ShardCollectiveCost *out) {
+  *out = (ShardCollectiveCost){.algorithm = SHARD_ALGORITHM_DIRECT};
+  if (profile >= 0 && profile < traffic->nProfiles && bytes > 0)
+    groupMessageCost(traffic->cluster, &traffic->profiles[profile], (double)bytes, out);
+}
+
 double shardTrafficSeconds(const ShardTraffic *traffic, int32_t profile, int64_t bytes) {
-  if (profile < 0 || profile >= traffic->nProfiles || bytes <= 0)
-    return 0;
-  return groupMessageSeconds(traffic->cluster, &traffic->profiles[profile], (double)bytes);
+  ShardCollectiveCost cost;
+  shardTrafficCost(traffic, profile, bytes, &cost);
+  return cost.seconds;
 }

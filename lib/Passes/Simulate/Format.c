@@ -170,10 +170,11 @@ static json_t *sitesJson(const ShardSimulation *s) {
   for (intptr_t i = 0; i < s->nSites; ++i) {
     const ShardSimulatedSite *site = &s->sites[i];
     json_array_append_new(
-        list, json_pack("{s:I, s:s, s:s, s:I, s:I, s:I, s:I}", "site", (json_int_t)site->site,
+        list, json_pack("{s:I, s:s, s:s, s:I, s:I, s:I, s:I, s:I}", "site", (json_int_t)site->site,
                         "kind", site->kind, "algorithm", site->algorithm, "count",
                         (json_int_t)site->count, "bytes", (json_int_t)site->bytes, "ps",
-                        (json_int_t)site->ps, "exposedPs", (json_int_t)site->exposedPs));
+                        (json_int_t)site->ps, "exposedPs", (json_int_t)site->exposedPs, "sharedPs",
+                        (json_int_t)site->sharedPs));
   }
   return list;
 }

@@ -29,9 +29,7 @@ static int32_t linkFrom(const ShardCluster *cluster, ShardClusterLevel level) {
   return link;
 }
 
-/// Bytes out of a vertex with `inside` of the group's ranks, by rings or directly: what counts when
-/// the cluster file only has a time.
-static double plainBytes(const SimStep *step, double ranks, double inside) {
+double simPlainBytes(const SimStep *step, double ranks, double inside) {
   double bytes = (double)step->bytes;
   switch (step->collective) {
   case SHARD_COLLECTIVE_ALL_REDUCE:
@@ -60,12 +58,12 @@ static void levelBytes(const Loads *loads, const ShardGroups *groups, int32_t pr
 }
 
 /// Adds what leaves each vertex of a group by a link that the group crosses.
-static void addGroup(Loads *loads, const SimStage *stage, const SimGroups *groups, int64_t group,
-                     int32_t link, const SimStep *step, double bytes, double times) {
+static void addGroup(Loads *loads, const SimGroups *groups, int64_t group, int32_t link,
+                     const SimStep *step, double bytes, double times) {
   const int64_t *members = groups->members + group * groups->groupSize;
   ++loads->stamp;
   for (int64_t k = 0; k < groups->groupSize; ++k) {
-    int64_t device = simDeviceOf(loads->program, stage->ranks[members[k]]);
+    int64_t device = simDeviceOf(loads->program, groups->ranks[members[k]]);
     int64_t vertex = vertexOf(loads, link, device);
     if (bytes < 0) {
       double n = (double)groups->groupSize;
@@ -76,9 +74,9 @@ static void addGroup(Loads *loads, const SimStage *stage, const SimGroups *group
       double inside = 0;
       for (int64_t i = 0; shares && i < groups->groupSize; ++i)
         inside +=
-            vertexOf(loads, link, simDeviceOf(loads->program, stage->ranks[members[i]])) == vertex;
+            vertexOf(loads, link, simDeviceOf(loads->program, groups->ranks[members[i]])) == vertex;
       loads->bytes[link][vertex] +=
-          times * (shares ? plainBytes(step, n, inside) / inside : plainBytes(step, n, 1));
+          times * (shares ? simPlainBytes(step, n, inside) / inside : simPlainBytes(step, n, 1));
     } else if (loads->stamps[link][vertex] != loads->stamp) {
       loads->bytes[link][vertex] += times * bytes;
     }
@@ -86,18 +84,17 @@ static void addGroup(Loads *loads, const SimStage *stage, const SimGroups *group
   }
 }
 
-static bool crosses(const Loads *loads, const SimStage *stage, const SimGroups *groups,
-                    int64_t group, int32_t link) {
+static bool crosses(const Loads *loads, const SimGroups *groups, int64_t group, int32_t link) {
   const int64_t *members = groups->members + group * groups->groupSize;
-  int64_t first = vertexOf(loads, link, simDeviceOf(loads->program, stage->ranks[members[0]]));
+  int64_t first = vertexOf(loads, link, simDeviceOf(loads->program, groups->ranks[members[0]]));
   for (int64_t k = 1; k < groups->groupSize; ++k)
-    if (vertexOf(loads, link, simDeviceOf(loads->program, stage->ranks[members[k]])) != first)
+    if (vertexOf(loads, link, simDeviceOf(loads->program, groups->ranks[members[k]])) != first)
       return true;
   return false;
 }
 
-static void addCollective(Loads *loads, const SimStage *stage, const SimGroups *groups,
-                          const SimStep *step, int64_t times) {
+static void addCollective(Loads *loads, const SimGroups *groups, const SimStep *step,
+                          int64_t times) {
   int32_t nLinks = loads->program->cluster->nLinks;
   int32_t nProfiles = shardGroupsGetProfileCount(groups->groups);
   double *bytes = SHARD_ARENA_ARRAY(loads->arena, double, nProfiles *nLinks);
@@ -105,8 +102,8 @@ static void addCollective(Loads *loads, const SimStage *stage, const SimGroups *
     levelBytes(loads, groups->groups, i, step, bytes + (int64_t)i * nLinks);
   for (int64_t g = 0; g < groups->nGroups; ++g) {
     const double *mine = bytes + (int64_t)shardGroupsGetProfile(groups->groups, g) * nLinks;
-    for (int32_t link = 0; link < nLinks && crosses(loads, stage, groups, g, link); ++link)
-      addGroup(loads, stage, groups, g, link, step, mine[link], (double)times);
+    for (int32_t link = 0; link < nLinks && crosses(loads, groups, g, link); ++link)
+      addGroup(loads, groups, g, link, step, mine[link], (double)times);
   }
 }
 
@@ -183,9 +180,11 @@ void simLinks(const SimProgram *program, const SimClasses *classes, const SimRun
     for (int32_t i = 0; i < program->nNumbered; ++i) {
       const SimStep *step = &program->numbered[i];
       int64_t times = run->calls[s][i].count;
-      if (times && step->kind == SIM_COLLECTIVE)
-        addCollective(&loads, &program->stages[s], classes->places[s].groups[i], step, times);
-      else if (times)
+      const SimGroups *groups = classes->places[s].groups[i];
+      // Groups over stages are one for all of them.
+      if (times && step->kind == SIM_COLLECTIVE && !(groups->spansStages && s))
+        addCollective(&loads, groups, step, times);
+      else if (times && step->kind == SIM_SEND)
         addMessages(&loads, &program->stages[s], classes->places[s].patterns[i], step, times);
     }
   size_t capacity = 0;

@@ -1,8 +1,11 @@
 //===- Memory.c - Live bytes of a block ---------------------------*- C -*-===//
-// A value lives from the op that makes it to the last op that uses it, through views of it. A
+// A value lives from the op that makes it to the last op that uses it, through views of it; what is
+// sent until the wait, what comes in from the start on. A
 // result takes over the buffer of its destination when that is used for the last time there.
 //===----------------------------------------------------------------------===//
 #include "Simulate.h"
+
+#include "../Core/Collectives.h"
 
 /// Memory that a value and the views of it are in.
 typedef struct Buffer {
@@ -22,7 +25,8 @@ typedef struct Liveness {
   ShardPointerMap *bufferOf; // value -> buffer
   size_t nBuffers, capacity;
   Buffer *buffers;
-  int64_t at; // the op that is looked at
+  ShardPointerMap *startOf; // where each start of L4 is
+  int64_t at;               // the op that is looked at
 } Liveness;
 
 static int64_t addBuffer(Liveness *l, MlirValue value, Buffer buffer) {
@@ -35,6 +39,16 @@ static int64_t addBuffer(Liveness *l, MlirValue value, Buffer buffer) {
 
 static int64_t findBuffer(const Liveness *l, MlirValue value) {
   return shardPointerMapGetOr(l->bufferOf, value.ptr, -1);
+}
+
+/// The op that began what a wait of L4 ends; null: another op, or it began elsewhere.
+static MlirOperation startOf(MlirOperation op) {
+  bool starts = true, receives;
+  if (!shardScheduledKind(op, &starts, &receives) || starts || mlirOperationGetNumOperands(op) == 0)
+    return (MlirOperation){NULL};
+  MlirOperation start = shardValueDefiningOp(mlirOperationGetOperand(op, 0));
+  bool found = start.ptr && shardScheduledKind(start, &starts, &receives) && starts;
+  return found ? start : (MlirOperation){NULL};
 }
 
 /// Uses what an op reads; of a value that is never in memory, what that is made of.
@@ -53,6 +67,9 @@ static void useAt(Liveness *l, MlirOperation op, int depth) {
 
 static MlirLogicalResult useOperands(void *user, MlirOperation op) {
   useAt(user, op, 0);
+  MlirOperation start = startOf(op);
+  if (start.ptr) // what is sent stays until it has left
+    useAt(user, start, 0);
   return mlirLogicalResultSuccess();
 }
 
@@ -85,7 +102,9 @@ static void addResults(Liveness *l, MlirOperation op) {
     int64_t init = destination < 0 || destination >= mlirOperationGetNumOperands(op)
                        ? -1
                        : findBuffer(l, mlirOperationGetOperand(op, destination));
-    addBuffer(l, result, (Buffer){bytes, l->at, l->at, init, false, false, folded});
+    MlirOperation start = startOf(op);
+    int64_t from = start.ptr ? shardPointerMapGetOr(l->startOf, start.ptr, l->at) : l->at;
+    addBuffer(l, result, (Buffer){bytes, from, l->at, init, false, false, folded});
   }
 }
 
@@ -118,13 +137,16 @@ static void shareBuffers(Liveness *l) {
 void simBodyMemory(SimBody *body, const ShardPointerMap *innerPeak, ShardArena *arena,
                    int64_t **opBytes) {
   ShardArena *scratch = shardArenaCreate();
-  Liveness l = {.arena = scratch, .bufferOf = shardPointerMapCreate(scratch, 64)};
+  Liveness l = {.arena = scratch,
+                .bufferOf = shardPointerMapCreate(scratch, 64),
+                .startOf = shardPointerMapCreate(scratch, 16)};
   int64_t nOps = 0;
   for (intptr_t i = 0; i < mlirBlockGetNumArguments(body->block); ++i)
     addBuffer(&l, mlirBlockGetArgument(body->block, i), (Buffer){0, 0, 0, -1, false, true, false});
   for (MlirOperation op = mlirBlockGetFirstOperation(body->block); !mlirOperationIsNull(op);
        op = mlirOperationGetNextInBlock(op)) {
     l.at = nOps++;
+    shardPointerMapSet(l.startOf, op.ptr, l.at);
     shardWalk(op, NULL, useOperands, &l);
     addResults(&l, op);
   }

@@ -2,10 +2,9 @@
 // A function is read once, however often it is called. Ops next to each other that only compute are
 // one step where nobody looks at them apart: their times are whole numbers, so the sum is exact.
 //===----------------------------------------------------------------------===//
-#include "Simulate.h"
+#include "ReadProgram.h"
 
 #include "../Analysis/Rules.h"
-#include "../Core/Collectives.h"
 #include "../Core/Diagnostics.h"
 
 #include "mlir-c/BuiltinAttributes.h"
@@ -20,20 +19,9 @@ int64_t simPicoseconds(double seconds) {
   return ps < (double)SIM_MAX_PS ? (int64_t)llround(ps) : SIM_MAX_PS;
 }
 
-typedef struct Reader {
-  SimProgram *program;
-  ShardPointerMap *functions; // StringAttr of a symbol -> index
-  size_t nFunctions, capacity, bodyCapacity;
-  MlirOperation *functionOps;
-  SimBody **bodies; // [nFunctions] null: not read
-  bool *open;       // [nFunctions] being read
-  ShardPointerMap *innerPeak;
-  ShardPointerMap *innerOp; // where the peak of what an op calls or contains is
-} Reader;
+static SimBody *readBlock(SimReader *reader, MlirBlock block, bool stage);
 
-static SimBody *readBlock(Reader *reader, MlirBlock block, bool stage);
-
-static SimStep *addStep(Reader *reader, SimBody *body, SimStep step) {
+SimStep *simReaderAddStep(SimReader *reader, SimBody *body, SimStep step) {
   body->steps = shardArenaGrow(reader->program->arena, body->steps, body->nSteps, &body->capacity,
                                body->nSteps + 1, sizeof(SimStep));
   body->steps[body->nSteps] = step;
@@ -44,7 +32,7 @@ static SimStep *addStep(Reader *reader, SimBody *body, SimStep step) {
 // Ops
 //===----------------------------------------------------------------------===//
 
-static bool readCompute(Reader *reader, SimBody *body, MlirOperation op, bool stage) {
+static bool readCompute(SimReader *reader, SimBody *body, MlirOperation op, bool stage) {
   const SimProgram *program = reader->program;
   ShardOpWork work;
   if (!shardOpGetWork(op, &work))
@@ -72,7 +60,7 @@ static bool readCompute(Reader *reader, SimBody *body, MlirOperation op, bool st
     body->reorderPs[k] = simAdd(body->reorderPs[k], ps[k]);
   SimStep *last = body->nSteps ? &body->steps[body->nSteps - 1] : NULL;
   if (stage || !last || last->kind != SIM_COMPUTE) {
-    addStep(reader, body, (SimStep){.kind = SIM_COMPUTE, .op = op, .ps = ps});
+    simReaderAddStep(reader, body, (SimStep){.kind = SIM_COMPUTE, .op = op, .ps = ps});
     return true;
   }
   int64_t *sum = (int64_t *)last->ps; // this function's own array
@@ -81,23 +69,27 @@ static bool readCompute(Reader *reader, SimBody *body, MlirOperation op, bool st
   return true;
 }
 
-/// Adds `trips` runs of `inner`; those that do not communicate are one time.
-static void addCall(Reader *reader, SimBody *body, MlirOperation op, const SimBody *inner,
-                    int64_t trips) {
+/// Adds `trips` runs of `inner`; those that do not communicate are one time. The step, if there is
+/// one.
+static SimStep *addCall(SimReader *reader, SimBody *body, MlirOperation op, const SimBody *inner,
+                        int64_t trips) {
   if (trips <= 0)
-    return;
+    return NULL;
   body->flops += inner->flops * (double)trips;
   body->vectorFlops += inner->vectorFlops * (double)trips;
   body->memoryBytes += inner->memoryBytes * (double)trips;
   for (int32_t k = 0; k < reader->program->cluster->nDeviceKinds; ++k)
     body->reorderPs[k] = simAdd(body->reorderPs[k], simTimes(inner->reorderPs[k], trips));
   body->nReorders = simAdd(body->nReorders, simTimes(inner->nReorders, trips));
-  body->communicates |= inner->communicates;
-  if (inner->nSteps)
-    addStep(reader, body, (SimStep){.kind = SIM_CALL, .op = op, .body = inner, .trips = trips});
+  bool tokens = simHasTokens(op);
+  body->communicates |= inner->communicates || tokens;
+  if (!inner->nSteps && !tokens)
+    return NULL;
+  SimStep call = {.kind = SIM_CALL, .op = op, .body = inner, .trips = trips};
+  return simReaderAddStep(reader, body, call);
 }
 
-static void keepPeak(Reader *reader, MlirOperation op, const SimBody *inner) {
+static void keepPeak(SimReader *reader, MlirOperation op, const SimBody *inner) {
   int64_t peak = shardPointerMapGetOr(reader->innerPeak, op.ptr, 0);
   if (inner->peakBytes <= peak)
     return;
@@ -105,7 +97,7 @@ static void keepPeak(Reader *reader, MlirOperation op, const SimBody *inner) {
   shardPointerMapSet(reader->innerOp, op.ptr, (int64_t)(intptr_t)inner->deepOp.ptr);
 }
 
-static SimBody *readFunction(Reader *reader, MlirOperation call) {
+static SimBody *readFunction(SimReader *reader, MlirOperation call) {
   MlirAttribute callee = shardOpGetAttribute(call, "callee");
   int64_t index = -1;
   if (!mlirAttributeIsNull(callee) && mlirAttributeIsAFlatSymbolRef(callee)) {
@@ -130,20 +122,25 @@ static SimBody *readFunction(Reader *reader, MlirOperation call) {
   return reader->bodies[index];
 }
 
-static bool readCall(Reader *reader, SimBody *body, MlirOperation op) {
+static bool readCall(SimReader *reader, SimBody *body, MlirOperation op) {
   SimBody *callee = readFunction(reader, op);
   if (!callee)
     return false;
   keepPeak(reader, op, callee);
-  addCall(reader, body, op, callee, 1);
+  SimStep *call = addCall(reader, body, op, callee, 1);
+  if (call)
+    simReadTokenMoves(reader, body, op, callee, 0, 0, false, call);
   return true;
 }
 
 /// Of several branches the one that communicates is taken, else the longest; of equal ones the
 /// first. Loops run as often as their bounds say, once where those are not known.
-static bool readControl(Reader *reader, SimBody *body, MlirOperation op) {
+static bool readControl(SimReader *reader, SimBody *body, MlirOperation op) {
   bool branches = shardOpIs(op, "scf.if") || shardOpIs(op, "scf.index_switch");
+  bool loops = shardOpIs(op, "scf.for");
   SimBody *chosen = NULL;
+  if (mlirOperationGetNumRegions(op) && !branches && !loops && !simCheckNoTokens(op))
+    return false;
   for (intptr_t r = 0; r < mlirOperationGetNumRegions(op); ++r) {
     MlirBlock block = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, r));
     SimBody *inner = mlirBlockIsNull(block) ? NULL : readBlock(reader, block, false);
@@ -152,100 +149,25 @@ static bool readControl(Reader *reader, SimBody *body, MlirOperation op) {
     if (!inner)
       continue;
     keepPeak(reader, op, inner);
-    if (!branches)
-      addCall(reader, body, op, inner, shardLoopTrips(op));
-    else if (!chosen || inner->communicates > chosen->communicates ||
-             (inner->communicates == chosen->communicates && inner->ps[0] > chosen->ps[0]))
+    if (!branches) {
+      SimStep *call = addCall(reader, body, op, inner, shardLoopTrips(op));
+      if (loops)
+        simReadTokenMoves(reader, body, op, inner, 3, 1, true, call);
+    }
+    if (branches && (!chosen || inner->communicates > chosen->communicates ||
+                     (inner->communicates == chosen->communicates && inner->ps[0] > chosen->ps[0])))
       chosen = inner;
   }
-  if (chosen)
-    addCall(reader, body, op, chosen, 1);
+  SimStep *call = chosen ? addCall(reader, body, op, chosen, 1) : NULL;
+  if (call)
+    simReadTokenMoves(reader, body, op, chosen, 1, 0, false, call);
   return true;
-}
-
-//===----------------------------------------------------------------------===//
-// Collectives
-//===----------------------------------------------------------------------===//
-
-static SimStep *addNumbered(Reader *reader, SimBody *body, SimStep step) {
-  SimProgram *program = reader->program;
-  step.number = program->nNumbered;
-  program->numbered =
-      shardArenaGrow(program->arena, program->numbered, (size_t)program->nNumbered,
-                     &program->numberedCapacity, (size_t)program->nNumbered + 1, sizeof(SimStep));
-  program->numbered[program->nNumbered++] = step;
-  body->communicates = true;
-  return addStep(reader, body, step);
 }
 
 int64_t simIntegerOf(MlirOperation op, const char *name, int64_t other) {
   int64_t value;
   MlirAttribute attribute = shardOpGetAttribute(op, name);
   return !mlirAttributeIsNull(attribute) && shardAttrGetI64(attribute, &value) ? value : other;
-}
-
-/// The mesh axes of a collective as bits. False after one error.
-static bool readAxes(const SimProgram *program, MlirOperation op, uint32_t *out) {
-  MlirAttribute axes = shardOpGetAttribute(op, "grid_axes");
-  *out = 0;
-  if (mlirAttributeIsNull(axes) || !mlirAttributeIsADenseI16Array(axes))
-    return true;
-  for (intptr_t i = 0; i < mlirDenseArrayGetNumElements(axes); ++i) {
-    int16_t axis = mlirDenseI16ArrayGetElement(axes, i);
-    if (axis < 0 || axis >= program->mesh.nAxes) {
-      shardEmitError(op, "no axis %d in the mesh; it has %d", axis, program->mesh.nAxes);
-      return false;
-    }
-    *out |= UINT32_C(1) << axis;
-  }
-  return true;
-}
-
-static bool kindOf(const char *name, ShardCollectiveKind *out) {
-  for (int k = 0; k < SHARD_N_COLLECTIVE_KINDS; ++k)
-    if (strcmp(shardClusterCollectiveName((ShardCollectiveKind)k), name) == 0) {
-      *out = (ShardCollectiveKind)k;
-      return true;
-    }
-  return false;
-}
-
-static bool readCollective(Reader *reader, SimBody *body, MlirOperation op) {
-  const char *kind = shardCollectiveKind(op);
-  MlirStringRef name = shardOpGetName(op);
-  SimStep step = {.kind = SIM_COLLECTIVE, .op = op};
-  if (!kind) {
-    if (mlirAttributeIsNull(shardOpGetAttribute(op, "grid_axes")) ||
-        shardStringIs(name, "shard.all_slice"))
-      return true;
-    shardEmitError(op, "'%.*s' is not a collective that programs have", (int)name.length,
-                   name.data);
-    return false;
-  }
-  if (!kindOf(kind, &step.collective) || !readAxes(reader->program, op, &step.axes))
-    return false;
-  bool gathers = step.collective == SHARD_COLLECTIVE_ALL_GATHER;
-  MlirValue value = gathers ? mlirOperationGetResult(op, 0) : mlirOperationGetOperand(op, 0);
-  step.bytes = shardTypeBytes(mlirValueGetType(value));
-  step.round = simIntegerOf(op, "spmd.round", 0);
-  step.channel = simIntegerOf(op, "spmd.channel", simIntegerOf(op, "spmd.site", 0));
-  bool shifts = step.collective == SHARD_COLLECTIVE_PERMUTE;
-  int32_t pp = reader->program->ppAxis;
-  if (shifts) {
-    // Every rank sends, then receives; nobody else uses the channel.
-    step.channel = -1 - reader->program->nNumbered;
-    step.kind = SIM_SEND;
-    addNumbered(reader, body, step);
-    step.kind = SIM_RECEIVE;
-  } else if (step.collective == SHARD_COLLECTIVE_SEND) {
-    step.kind = shardStringIs(name, "shard.send") ? SIM_SEND : SIM_RECEIVE;
-  } else if (pp >= 0 && reader->program->nStages > 1 && step.axes >> pp & 1) {
-    shardEmitError(op, "a collective over the stages of a pipeline is not simulated; expected a "
-                       "send and a receive");
-    return false;
-  }
-  addNumbered(reader, body, step);
-  return true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -266,7 +188,7 @@ static bool checkStatic(MlirOperation op) {
   return true;
 }
 
-static bool readOp(Reader *reader, SimBody *body, MlirOperation op, bool stage) {
+static bool readOp(SimReader *reader, SimBody *body, MlirOperation op, bool stage) {
   if (!checkStatic(op))
     return false;
   MlirStringRef name = shardOpGetName(op);
@@ -275,7 +197,9 @@ static bool readOp(Reader *reader, SimBody *body, MlirOperation op, bool stage) 
   if (name.length > 4 && memcmp(name.data, "scf.", 4) == 0)
     return readControl(reader, body, op);
   if (name.length > 6 && memcmp(name.data, "shard.", 6) == 0)
-    return readCollective(reader, body, op);
+    return simReadCollective(reader, body, op);
+  if (name.length > 5 && memcmp(name.data, "spmd.", 5) == 0)
+    return simReadScheduled(reader, body, op);
   return readCompute(reader, body, op, stage);
 }
 
@@ -292,11 +216,12 @@ static void addTimes(const SimProgram *program, SimBody *body) {
   }
 }
 
-static SimBody *readBlock(Reader *reader, MlirBlock block, bool stage) {
+static SimBody *readBlock(SimReader *reader, MlirBlock block, bool stage) {
   SimBody *body = SHARD_ARENA_NEW(reader->program->arena, SimBody);
   body->block = block;
   body->reorderPs =
       SHARD_ARENA_ARRAY(reader->program->arena, int64_t, reader->program->cluster->nDeviceKinds);
+  simReadTokenArguments(reader, body);
   for (MlirOperation op = mlirBlockGetFirstOperation(block); !mlirOperationIsNull(op);
        op = mlirOperationGetNextInBlock(op))
     if (!readOp(reader, body, op, stage))
@@ -325,12 +250,15 @@ static void listRanks(SimProgram *program) {
   int64_t coordinates[SHARD_MAX_AXES];
   int64_t perStage = program->nRanks / program->nStages;
   int64_t *ranks = SHARD_ARENA_ARRAY(program->arena, int64_t, program->nRanks);
+  int64_t *all = SHARD_ARENA_ARRAY(program->arena, int64_t, program->nRanks);
+  program->ranks = all;
   for (int32_t s = 0; s < program->nStages; ++s)
     program->stages[s].ranks = ranks + s * perStage;
   for (int64_t rank = 0; rank < program->nRanks; ++rank) {
     shardMeshCoordinates(&program->mesh, rank, coordinates);
     SimStage *stage = &program->stages[program->ppAxis < 0 ? 0 : coordinates[program->ppAxis]];
     ranks[(stage - program->stages) * perStage + stage->nRanks++] = rank;
+    all[rank] = rank;
   }
 }
 
@@ -365,7 +293,7 @@ static bool checkPlacement(SimProgram *program) {
   return ok;
 }
 
-static void listFunctions(Reader *reader) {
+static void listFunctions(SimReader *reader) {
   SimProgram *program = reader->program;
   for (MlirOperation op = mlirBlockGetFirstOperation(shardOpBody(program->module));
        !mlirOperationIsNull(op); op = mlirOperationGetNextInBlock(op)) {
@@ -386,7 +314,7 @@ static void listFunctions(Reader *reader) {
   }
 }
 
-static bool readStage(Reader *reader, SimStage *stage) {
+static bool readStage(SimReader *reader, SimStage *stage) {
   MlirBlock block = shardFuncGetBody(stage->func);
   MlirOperation end = mlirBlockGetTerminator(block);
   for (intptr_t i = 0; i < mlirBlockGetNumArguments(block); ++i)
@@ -434,10 +362,11 @@ bool simProgramRead(SimProgram *program) {
     return false;
   listRanks(program);
   program->nBusy = countBusy(program);
-  Reader reader = {.program = program,
-                   .functions = shardPointerMapCreate(program->arena, 64),
-                   .innerPeak = shardPointerMapCreate(program->arena, 64),
-                   .innerOp = shardPointerMapCreate(program->arena, 64)};
+  SimReader reader = {.program = program,
+                      .functions = shardPointerMapCreate(program->arena, 64),
+                      .innerPeak = shardPointerMapCreate(program->arena, 64),
+                      .innerOp = shardPointerMapCreate(program->arena, 64),
+                      .placeOf = shardPointerMapCreate(program->arena, 64)};
   listFunctions(&reader);
   reader.bodies = SHARD_ARENA_ARRAY(program->arena, SimBody *, reader.nFunctions);
   reader.open = SHARD_ARENA_ARRAY(program->arena, bool, reader.nFunctions);

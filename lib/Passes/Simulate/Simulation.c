@@ -1,8 +1,6 @@
 //===- Simulation.c - A step of a program on a cluster ------------*- C -*-===//
 #include "Simulate.h"
 
-#include "../Core/Collectives.h"
-
 #include "mlir-c/BuiltinAttributes.h"
 
 #include <math.h>
@@ -89,15 +87,14 @@ static const char *opText(const Output *o, MlirOperation op) {
                           shardLocationText(mlirOperationGetLocation(op), o->arena));
 }
 
-static void writeEvents(const Output *o, int32_t s, ShardSimulatedStage *out) {
+static ShardSimulatedEvent *listEvents(const Output *o, const SimEvents *events,
+                                       ShardPointerMap *nameOf) {
   static const ShardSimulatedKind kinds[] = {[SIM_COMPUTE] = SHARD_SIMULATED_COMPUTE,
                                              [SIM_CALL] = SHARD_SIMULATED_COMPUTE,
                                              [SIM_COLLECTIVE] = SHARD_SIMULATED_COLLECTIVE,
                                              [SIM_SEND] = SHARD_SIMULATED_SEND,
                                              [SIM_RECEIVE] = SHARD_SIMULATED_RECEIVE};
-  const SimEvents *events = &o->run->events[s];
   ShardSimulatedEvent *list = SHARD_ARENA_ARRAY(o->arena, ShardSimulatedEvent, events->nEvents);
-  ShardPointerMap *nameOf = shardPointerMapCreate(o->arena, 64);
   for (size_t i = 0; i < events->nEvents; ++i) {
     const SimEvent *event = &events->events[i];
     MlirOperation op = event->step->op;
@@ -108,17 +105,25 @@ static void writeEvents(const Output *o, int32_t s, ShardSimulatedStage *out) {
     }
     int64_t layer =
         mlirOperationIsNull(event->call) ? -1 : simIntegerOf(event->call, "spmd.layer", -1);
-    list[i] = (ShardSimulatedEvent){.kind = kinds[event->step->kind],
+    list[i] = (ShardSimulatedEvent){.kind = kinds[event->began->kind],
                                     .beginPs = event->beginPs,
                                     .endPs = event->endPs,
                                     .waitPs = event->waitPs,
                                     .name = (const char *)(intptr_t)name,
                                     .layer = layer < 0 ? simIntegerOf(op, "spmd.layer", -1) : layer,
-                                    .site = simIntegerOf(op, "spmd.site", -1)};
+                                    .site = simIntegerOf(event->began->op, "spmd.site", -1)};
   }
-  out->events = list;
+  return list;
+}
+
+static void writeEvents(const Output *o, int32_t s, ShardSimulatedStage *out) {
+  const SimEvents *events = &o->run->events[s], *overlaps = &o->run->overlaps[s];
+  ShardPointerMap *nameOf = shardPointerMapCreate(o->arena, 64);
+  out->events = listEvents(o, events, nameOf);
   out->nEvents = (intptr_t)events->nEvents;
   out->nEventsLeftOut = (intptr_t)events->nLeftOut;
+  out->overlaps = listEvents(o, overlaps, nameOf);
+  out->nOverlaps = (intptr_t)overlaps->nEvents;
 }
 
 static void writeStages(const Output *o) {
@@ -162,15 +167,19 @@ static intptr_t listSites(const Output *o, ShardSimulatedSite *list) {
     const SimStep *step = &o->program->numbered[i];
     for (int32_t s = 0; s < o->program->nStages; ++s) {
       const SimCalls *calls = &o->run->calls[s][i];
+      const SimGroups *groups = o->classes->places[s].groups[i];
       if (!calls->count && calls->exposedPs <= 0)
         continue;
-      const char *algorithm = calls->count ? shardAlgorithmName(calls->algorithm) : "";
+      // A collective over stages is one call of all of them.
+      int64_t count = groups && groups->spansStages && s ? 0 : calls->count;
+      const char *algorithm = count ? shardAlgorithmName(calls->algorithm) : "";
       list[n++] = (ShardSimulatedSite){
           .site = simIntegerOf(step->op, "spmd.site", -1),
-          .kind = shardCollectiveKind(step->op),
-          .count = calls->count,
-          .bytes = calls->count ? step->bytes : 0,
-          .ps = simTimes(calls->slowestPs, calls->count),
+          .kind = shardClusterCollectiveName(step->collective),
+          .count = count,
+          .bytes = count ? step->bytes : 0,
+          .ps = simTimes(calls->slowestPs, count),
+          .sharedPs = llround(calls->sharedPs / (double)o->program->stages[s].nRanks),
           .exposedPs = llround(calls->exposedPs / (double)o->program->stages[s].nRanks),
           .algorithm = algorithm};
     }
@@ -197,6 +206,7 @@ static void writeSites(const Output *o) {
     last->count += list[i].count;
     last->ps = simAdd(last->ps, list[i].ps);
     last->exposedPs = simAdd(last->exposedPs, list[i].exposedPs);
+    last->sharedPs = simAdd(last->sharedPs, list[i].sharedPs);
   }
   o->out->sites = list;
   o->out->nSites = kept;
