@@ -37,8 +37,9 @@ typedef struct ShardMemoryBuffer {
   int64_t bytes, offset;       // in the stage's workspace
   int64_t firstStep, lastStep; // of the stage's steps, both included
   int32_t depth;               // 0: of the stage's own function
+  int32_t atPeak;              // 1: alive where the most bytes are
   const char *type;            // "memref<2x37x64xf32>"; "" for the panel of a contraction
-  const char *op;              // that writes it first, "linalg.generic at model.mlir:12:5"
+  const char *op;              // that writes it first, "linalg.matmul at model.mlir:12:5"
   const char *location;        // of that op, "model.mlir:12:5"
   const char *origin;          // `spmd.origin` of its value, "" without one
 } ShardMemoryBuffer;
@@ -54,8 +55,8 @@ typedef struct ShardMemoryValue {
 
 /// Memory while an op of the stage's function runs; what it calls and its loops are part of it.
 typedef struct ShardMemoryStep {
-  int64_t op;    // number in the function's body, as the program is printed
-  int64_t bytes; // arguments, results and live bytes of the workspace, at its highest
+  int64_t op;    // number in the body of the stage's function, as the program is printed
+  int64_t bytes; // arguments, results and live bytes of the workspace, at their highest
   int64_t byClass[SHARD_N_MEMORY_CLASSES]; // at that moment
 } ShardMemoryStep;
 
@@ -66,14 +67,15 @@ typedef struct ShardMemoryStage {
   const ShardMemoryValue *arguments, *results;
   int64_t argumentBytes, resultBytes;
   int64_t argumentBytesByClass[SHARD_N_MEMORY_CLASSES];
+  int64_t resultBytesByClass[SHARD_N_MEMORY_CLASSES];
   int64_t workspaceBytes; // what the program asks its caller for
   int64_t peakBytes;      // arguments, results and workspace: what a rank has
   int64_t liveBytes;      // the largest sum of bytes of the workspace live at once, through calls
   int64_t peakStep;       // where that is
   int64_t peakByClass[SHARD_N_MEMORY_CLASSES]; // then: arguments, results and live bytes
-  const char *peakOp; // "linalg.generic at model.mlir:12:5"; "" without a workspace
-  intptr_t nBuffers;
-  const ShardMemoryBuffer *buffers; // by first step, then offset
+  const char *peakOp;                 // "linalg.generic at model.mlir:12:5"; "" without a workspace
+  intptr_t nBuffers, nBuffersLeftOut; // more than 65536 are left out
+  const ShardMemoryBuffer *buffers;   // in program order
   intptr_t nSteps;
   const ShardMemoryStep *steps; // the ops of the function that touch memory, in order
 } ShardMemoryStage;
@@ -85,6 +87,25 @@ typedef struct ShardMemoryPlan {
   int64_t peakBytes; // of the largest stage
   void *memory;      // private
 } ShardMemoryPlan;
+
+/// The plan of `module`, a program as shard-spmdize leaves it or an unsharded module with one
+/// public function; the module is not changed, no code is made and no weight is copied.
+///   mcpu  As in shard/Emit.h; null: this machine. Panels of contractions depend on it.
+/// Returns a plan to be destroyed; null after one error diagnostic: an op without a lowering.
+/// Thread-compatible per context.
+SHARD_EXPORTED ShardMemoryPlan *shardMemoryPlanCreate(MlirOperation module, const char *mcpu);
+SHARD_EXPORTED void shardMemoryPlanDestroy(ShardMemoryPlan *plan); // null is fine
+
+/// As tables of text, and as JSON (python-free-docs/memory-plan.schema.json). To be freed with
+/// free(); null: out of memory. Thread-safe.
+SHARD_EXPORTED char *shardMemoryPlanFormatText(const ShardMemoryPlan *plan);
+SHARD_EXPORTED char *shardMemoryPlanFormatJson(const ShardMemoryPlan *plan);
+
+/// Whether every stage fits into `limitBytes`; else one error diagnostic at the op of the peak,
+/// which names stage, peak and limit and the largest tensors alive then. `module`: what the plan is
+/// of.
+SHARD_EXPORTED MlirLogicalResult shardMemoryPlanCheck(const ShardMemoryPlan *plan,
+                                                      MlirOperation module, int64_t limitBytes);
 
 /// Takes `module`, a program as shard-spmdize leaves it, to buffers, in place: each memref.alloc,
 /// call of a function and contraction has `spmd.offset` and `spmd.bytes` in the workspace of its

@@ -3,6 +3,7 @@
 #include "Driver.h"
 
 #include "Analyse.h"
+#include "Memory.h"
 #include "Simulate.h"
 #include "Weights.h"
 
@@ -38,6 +39,7 @@ typedef struct Driver {
   char *annotations; // text for --dump-annotations; null until the pass has run
   size_t nWarnings;
   char **warnings;
+  bool limitChecked;        // --memory-limit was compared with
   ShardOutputFile *pending; // [nReports + 2], of which nPending are open
   int nPending;
   ShardOptWeights weights;
@@ -146,6 +148,13 @@ static void inspectModule(void *user, const char *pass, MlirOperation module) {
     keepText(&driver->annotations, writeAnnotations, module);
   if (strcmp(pass, "shard-spmdize") != 0)
     return;
+  if (options->memoryLimit >= 0) {
+    driver->limitChecked = true;
+    if (!shardOptCheckMemoryLimit(options, module)) {
+      driver->failed = true;
+      return;
+    }
+  }
   ShardOptTimes times = {NULL, NULL};
   bool timed = options->cluster && (options->nReports || options->trace);
   if (timed && !shardOptTimesCreate(options, module, &times)) // its warnings stand in the report
@@ -367,6 +376,8 @@ static bool checkOptions(Driver *driver) {
     return !(driver->failed = true);
   if (options->targetParameters > 0 && !options->analyse)
     return fail(driver, "'--target-parameters' is for --analyse");
+  if (options->memoryPlan && !shardOptCheckMemoryPlan(options))
+    return !(driver->failed = true);
   if (options->simulate && !shardOptCheckSimulate(options))
     return !(driver->failed = true);
   if (options->splitWeights && !checkSplit(driver))
@@ -480,13 +491,13 @@ static bool run(Driver *driver) {
   } else if (driver->input) { // it only looked stopped
     driver->notStopped = true;
     return true;
-  } else if (!options->extractWeights && !options->simulate) {
+  } else if (!options->extractWeights && !options->simulate && !options->memoryPlan) {
     return fail(driver, "'%s' is not sharded, and no --auto-shard=LIST says how", options->input);
   }
   clearProgress(driver);
   if (driver->failed) // a report that could not be made
     return false;
-  if (!runsPasses && !options->simulate &&
+  if (!runsPasses && !options->simulate && !options->memoryPlan &&
       (options->nReports || options->trace || options->dumpAnnotations || options->stage >= 0 ||
        options->emit != SHARD_OPT_EMIT_MLIR))
     return fail(driver, "'--extract-weights' alone does not shard; add --auto-shard=LIST");
@@ -499,10 +510,20 @@ static bool run(Driver *driver) {
     return fail(driver, "'--dump-annotations' needs the layout: %s",
                 options->stopAfter ? "--stop-after ends before 'shard-propagate'"
                                    : "the input is lowered already");
+  if (options->memoryLimit >= 0 && !driver->limitChecked)
+    return fail(driver, "'--memory-limit' needs the sharded program: %s",
+                options->stopAfter || options->analyse ? "the run ends before 'shard-spmdize'"
+                : stage                                ? "the input is lowered already"
+                                                       : "add --auto-shard=LIST");
   if (options->analyse) {
     bool ok = shardOptAnalyse(options, op);
     driver->failed |= !ok;
     return ok;
+  }
+  if (options->memoryPlan) {
+    bool ok = shardOptMemoryPlan(options, op);
+    driver->failed |= !ok;
+    return ok && prepareTexts(driver) && commitTexts(driver);
   }
   if (options->simulate) {
     bool ok = shardOptSimulate(options, op);

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 
 #include "Options.h"
+#include "Memory.h"
 #include "OptionTable.h"
 
 #include <errno.h>
@@ -90,6 +91,13 @@ static bool parseBytes(const char *value, int64_t *out) {
   return true;
 }
 
+static bool parseMemory(const char *value, int64_t *out) {
+  *out = shardOptParseMemory(value);
+  return *out >= 0 ||
+         shardOptReject("'--memory-limit' takes bytes, such as 4096, 80GB or 1.5GiB, not '%s'",
+                        value);
+}
+
 static bool parseParameters(const char *value, double *out) {
   char *end;
   double number = strtod(value, &end);
@@ -162,6 +170,14 @@ static bool setValue(ShardOptOptions *options, int id, const char *value) {
     if (*value && strcmp(value, "text") != 0 && strcmp(value, "json") != 0)
       return shardOptReject("'--analyse' is text or json, not '%s'", value);
     return setOnce(name, &options->analyse, *value ? value : "text");
+  case ID_MEMORY_PLAN:
+    if (*value && strcmp(value, "text") != 0 && strcmp(value, "json") != 0)
+      return shardOptReject("'--memory-plan' is text or json, not '%s'", value);
+    return setOnce(name, &options->memoryPlan, *value ? value : "text");
+  case ID_MEMORY_LIMIT:
+    if (options->memoryLimit >= 0)
+      return shardOptReject("'--memory-limit' is given twice");
+    return parseMemory(value, &options->memoryLimit);
   case ID_TARGET_PARAMETERS:
     if (options->targetParameters > 0)
       return shardOptReject("'--target-parameters' is given twice");
@@ -231,7 +247,8 @@ static bool setValue(ShardOptOptions *options, int id, const char *value) {
 }
 
 bool shardOptOptionsParse(int argc, char **argv, ShardOptOptions *options) {
-  *options = (ShardOptOptions){.input = "-", .output = "-", .stage = -1, .maxCommBytes = -1};
+  *options = (ShardOptOptions){
+      .input = "-", .output = "-", .stage = -1, .maxCommBytes = -1, .memoryLimit = -1};
   options->reports = calloc((size_t)argc + 1, sizeof *options->reports);
   options->rest = calloc((size_t)argc + 1, sizeof *options->rest);
   if (!options->reports || !options->rest)

@@ -34,6 +34,8 @@ typedef struct ShardOptOptions {
   char *silence, *error, *threshold; // of warnings; owned
   const char *budget, *assumedOverlap, *checkpointInterval; // what the user claims; null: nothing
   int64_t maxCommBytes;                                     // -1: any
+  const char *memoryPlan;                                   // "text" or "json"
+  int64_t memoryLimit;                                      // -1: any
   bool noImplicitComm, explain;
   bool noImplicitReplication, splitResults, resultsGiven, quiet, debugInfo, bytecode, verifyEach,
       oneThread;

@@ -1,0 +1,136 @@
+//===- FormatMemoryPlan.c - A memory plan as text and as JSON ------*- C -*-===//
+#define _GNU_SOURCE
+#include "shard/MemoryPlan.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+static void writeClasses(FILE *out, const int64_t *byClass) {
+  const char *separator = " ";
+  for (int c = 0; c < SHARD_N_MEMORY_CLASSES; ++c)
+    if (byClass[c]) {
+      fprintf(out, "%s%s %" PRId64, separator, shardMemoryClassName((ShardMemoryClass)c),
+              byClass[c]);
+      separator = ", ";
+    }
+  fputc('\n', out);
+}
+
+static void writeStage(FILE *out, const ShardMemoryStage *stage) {
+  fprintf(out,
+          "stage %d @%s: %" PRId64 " bytes: arguments %" PRId64 ", results %" PRId64
+          ", workspace %" PRId64 " (%" PRId64 " live at once)\n",
+          stage->stage, stage->function, stage->peakBytes, stage->argumentBytes, stage->resultBytes,
+          stage->workspaceBytes, stage->liveBytes);
+  fprintf(out, "  at the peak, %s:", *stage->peakOp ? stage->peakOp : "always");
+  writeClasses(out, stage->peakByClass);
+  fprintf(out, "  buffers: offset, bytes, class, first and last step, calls deep, first written\n");
+  for (intptr_t i = 0; i < stage->nBuffers; ++i) {
+    const ShardMemoryBuffer *buffer = &stage->buffers[i];
+    fprintf(out, "  %c%12" PRId64 " %12" PRId64 " %-13s %4" PRId64 " %4" PRId64 " %2d  %s%s%s\n",
+            buffer->atPeak ? '*' : ' ', buffer->offset, buffer->bytes,
+            shardMemoryClassName(buffer->class_), buffer->firstStep, buffer->lastStep,
+            buffer->depth, buffer->op, *buffer->type ? "  " : "", buffer->type);
+  }
+  if (stage->nBuffersLeftOut)
+    fprintf(out, "  and %" PRIdPTR " more\n", stage->nBuffersLeftOut);
+  fprintf(out, "  steps: op of the function, bytes, by class\n");
+  for (intptr_t i = 0; i < stage->nSteps; ++i) {
+    const ShardMemoryStep *step = &stage->steps[i];
+    fprintf(out, "  %4" PRIdPTR " %5" PRId64 " %12" PRId64 " ", i, step->op, step->bytes);
+    writeClasses(out, step->byClass);
+  }
+}
+
+char *shardMemoryPlanFormatText(const ShardMemoryPlan *plan) {
+  char *text = NULL;
+  size_t length = 0;
+  FILE *out = open_memstream(&text, &length);
+  if (!out)
+    return NULL;
+  fprintf(out, "a rank of the largest stage holds %" PRId64 " bytes\n", plan->peakBytes);
+  for (int32_t s = 0; s < plan->nStages; ++s)
+    writeStage(out, &plan->stages[s]);
+  if (fclose(out) == 0)
+    return text;
+  free(text);
+  return NULL;
+}
+
+//===----------------------------------------------------------------------===//
+// JSON
+//===----------------------------------------------------------------------===//
+
+/// A text that another program wrote may not be UTF-8.
+static json_t *textJson(const char *text) {
+  json_t *string = json_string(text);
+  return string ? string : json_string("");
+}
+
+/// All classes, in their order.
+static json_t *classesJson(const int64_t *byClass) {
+  json_t *object = json_object();
+  for (int c = 0; c < SHARD_N_MEMORY_CLASSES; ++c)
+    json_object_set_new(object, shardMemoryClassName((ShardMemoryClass)c),
+                        json_integer((json_int_t)byClass[c]));
+  return object;
+}
+
+static json_t *valuesJson(intptr_t n, const ShardMemoryValue *values) {
+  json_t *list = json_array();
+  for (intptr_t i = 0; i < n; ++i)
+    json_array_append_new(
+        list, json_pack("{s:I, s:o, s:s, s:o, s:I}", "index", (json_int_t)values[i].index, "name",
+                        textJson(values[i].name), "class", shardMemoryClassName(values[i].class_),
+                        "type", textJson(values[i].type), "bytes", (json_int_t)values[i].bytes));
+  return list;
+}
+
+static json_t *bufferJson(const ShardMemoryBuffer *buffer) {
+  return json_pack("{s:s, s:I, s:I, s:I, s:I, s:i, s:b, s:o, s:o, s:o, s:o}", "class",
+                   shardMemoryClassName(buffer->class_), "offset", (json_int_t)buffer->offset,
+                   "bytes", (json_int_t)buffer->bytes, "firstStep", (json_int_t)buffer->firstStep,
+                   "lastStep", (json_int_t)buffer->lastStep, "depth", (int)buffer->depth, "atPeak",
+                   (int)buffer->atPeak, "type", textJson(buffer->type), "op", textJson(buffer->op),
+                   "location", textJson(buffer->location), "origin", textJson(buffer->origin));
+}
+
+static json_t *stageJson(const ShardMemoryStage *stage) {
+  json_t *buffers = json_array(), *steps = json_array();
+  for (intptr_t i = 0; i < stage->nBuffers; ++i)
+    json_array_append_new(buffers, bufferJson(&stage->buffers[i]));
+  for (intptr_t i = 0; i < stage->nSteps; ++i)
+    json_array_append_new(steps, json_pack("{s:I, s:I, s:o}", "op", (json_int_t)stage->steps[i].op,
+                                           "bytes", (json_int_t)stage->steps[i].bytes, "byClass",
+                                           classesJson(stage->steps[i].byClass)));
+  return json_pack("{s:i, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:o}",
+                   "index", (int)stage->stage, "function", textJson(stage->function), "peakBytes",
+                   (json_int_t)stage->peakBytes, "argumentBytes", (json_int_t)stage->argumentBytes,
+                   "resultBytes", (json_int_t)stage->resultBytes, "workspaceBytes",
+                   (json_int_t)stage->workspaceBytes, "liveBytes", (json_int_t)stage->liveBytes,
+                   "peakStep", (json_int_t)stage->peakStep, "peakOp", textJson(stage->peakOp),
+                   "peakByClass", classesJson(stage->peakByClass), "arguments",
+                   valuesJson(stage->nArguments, stage->arguments), "results",
+                   valuesJson(stage->nResults, stage->results), "buffers", buffers,
+                   "buffersLeftOut", (json_int_t)stage->nBuffersLeftOut, "steps", steps);
+}
+
+char *shardMemoryPlanFormatJson(const ShardMemoryPlan *plan) {
+  json_t *stages = json_array();
+  for (int32_t s = 0; s < plan->nStages; ++s)
+    json_array_append_new(stages, stageJson(&plan->stages[s]));
+  json_t *root = json_pack("{s:i, s:I, s:o}", "version", 1, "peakBytes",
+                           (json_int_t)plan->peakBytes, "stages", stages);
+  char *text = root ? json_dumps(root, JSON_INDENT(1)) : NULL, *line = NULL;
+  json_decref(root);
+  if (text && asprintf(&line, "%s\n", text) < 0)
+    line = NULL;
+  free(text);
+  return line;
+}
