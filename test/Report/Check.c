@@ -166,7 +166,7 @@ static void checkTrace(const json_t *trace, const json_t *plan) {
     double end = 0, compute = 0, moved = 0, peak = 0;
     size_t i;
     json_array_foreach(events, i, event) {
-      if (json_integer_value(json_object_get(event, "pid")) != (json_int_t)s)
+      if (json_integer_value(json_object_get(event, "pid")) != (json_int_t)s + 1)
         continue;
       const char *kind = json_string_value(json_object_get(event, "ph"));
       double bytes = json_number_value(resolve(event, "/args/bytes"));
