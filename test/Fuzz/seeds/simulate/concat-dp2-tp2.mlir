@@ -1,0 +1,11 @@
+module attributes {spmd.results = "whole", spmd.sites = [{axes = ["tp"], bytes = 5.242880e+05 : f64, calls = [{op = "tensor.concat at test/Layouts/concat.mlir:9:8", stage = 0 : i64}], cause = "split tensor.concat wanted split otherwise by the function's result", from = "[[], [], [\22tp\22]] of view array<i64: 256, 2, 1024>", kind = "all-to-all", moved = 5.242880e+05 : f64, op = "tensor.concat at test/Layouts/concat.mlir:9:8", otherwise = [{bytes = 0x4130000000000000 : f64, how = "made whole, then sliced"}, {bytes = 0x4130000000000000 : f64, how = "tensor.concat from operands brought there"}], site = 0 : i64, to = "[[], [\22tp\22]]", type = tensor<256x1024xf32>, value = "tensor.concat at test/Layouts/concat.mlir:9:8 (@main:0)"}], spmd.stages = [array<i64: 1, 524288>]} {
+  shard.grid @mesh(shape = 2x2) {spmd.axes = ["dp", "tp"]}
+  func.func @main(%arg0: tensor<256x512xf32> {spmd.arg = 0 : i64, spmd.dims = ["batch", ""], spmd.global = tensor<256x1024xf32>, spmd.role = "input", spmd.sharding = [[], ["tp"]]}, %arg1: tensor<256x512xf32> {spmd.arg = 1 : i64, spmd.dims = ["batch", ""], spmd.global = tensor<256x1024xf32>, spmd.role = "input", spmd.sharding = [[], ["tp"]]}) -> (tensor<256x1024xf32> {spmd.global = tensor<256x2048xf32>, spmd.result = 0 : i64, spmd.sharding = [[], ["tp"]]}) {
+    %concat = tensor.concat dim(1) %arg0, %arg1 {spmd.origin = "tensor.concat at test/Layouts/concat.mlir:9:8 (@main:0)", spmd.sharding = [[[], [], ["tp"]]], spmd.view = [array<i64: 256, 2, 1024>]} : (tensor<256x512xf32>, tensor<256x512xf32>) -> tensor<256x1024xf32>
+    %expanded = tensor.expand_shape %concat [[0], [1, 2]] output_shape [256, 2, 512] : tensor<256x1024xf32> into tensor<256x2x512xf32>
+    %all_to_all = shard.all_to_all %expanded on @mesh grid_axes = [1] split_axis = 1 concat_axis = 2 {spmd.origin = "tensor.concat at test/Layouts/concat.mlir:9:8 (@main:0)", spmd.site = 0 : i64} : tensor<256x2x512xf32> -> tensor<256x1x1024xf32>
+    %collapsed = tensor.collapse_shape %all_to_all [[0], [1, 2]] {spmd.origin = "tensor.concat at test/Layouts/concat.mlir:9:8 (@main:0)", spmd.sharding = [[[], ["tp"]]]} : tensor<256x1x1024xf32> into tensor<256x1024xf32>
+    return %collapsed : tensor<256x1024xf32>
+  }
+}
+
