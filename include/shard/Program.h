@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define SHARD_PROGRAM_ABI_VERSION 4u
+#define SHARD_PROGRAM_ABI_VERSION 5u
 
 /// How a value is cut. It is seen in the shape `view` ([nViewDims], product = its element count);
 /// view dimension i is split over the mesh axes axes[axisStart[i] .. axisStart[i+1]), major first.
@@ -72,6 +72,11 @@ typedef struct ShardProgramSite {
   const char *cause;
 } ShardProgramSite;
 
+/// Messages of one size that a rank of a stage may be sent in a step before it asks for them.
+typedef struct ShardProgramMessage {
+  int64_t bytes, count;
+} ShardProgramMessage;
+
 typedef struct ShardProgramStage {
   int32_t nArguments, nResults;
   const int32_t *arguments; // [nArguments] indices into ShardProgram.arguments
@@ -85,6 +90,10 @@ typedef struct ShardProgramStage {
   /// argument.
   int (*run)(ShardRtContext *context, const int64_t *dims, void *const *args, void *const *results,
              void *workspace);
+  /// What a step asks of the runtime: see shardRtWorldPrepare.
+  int32_t nGroups, nMessages;
+  const int32_t *groups;               // [nGroups] masks of mesh axes
+  const ShardProgramMessage *messages; // [nMessages] of different sizes
 } ShardProgramStage;
 
 typedef struct ShardProgram {

@@ -82,6 +82,7 @@ typedef struct ShardRtRequest {
 } ShardRtRequest;
 
 struct ShardProgramSite; // shard/Program.h
+struct ShardProgram;
 
 //===----------------------------------------------------------------------===//
 // World
@@ -137,6 +138,23 @@ SHARD_EXPORTED void shardRtWorldReset(ShardRtWorld *world);
 /// memory. Yours to shardRtWorldRelease, or gone with the world when that is isolated. Thread-safe.
 SHARD_EXPORTED void *shardRtWorldAllocate(ShardRtWorld *world, size_t bytes);
 SHARD_EXPORTED void shardRtWorldRelease(ShardRtWorld *world, void *memory); // NULL is fine
+
+/// Allocates all that a step of the program needs beside the buffers of its caller, so that steps
+/// allocate nothing: groups of ranks, and staging, where a message lies that is sent before its
+/// receiver has asked for it. Staging holds the messages of one step, and of loops those of their
+/// last few steps; a rank that gets further ahead of its receiver allocates. May be left out:
+/// things are then allocated at their first use, and kept.
+///   program    Its mesh is the world's. Borrowed for the call.
+/// No rank may be running; ends of the world may be taken. SHARD_RT_INVALID_ARGUMENT: another mesh.
+/// SHARD_RT_OUT_OF_MEMORY: some of it was allocated, and all still works.
+SHARD_EXPORTED ShardRtStatus shardRtWorldPrepare(ShardRtWorld *world,
+                                                 const struct ShardProgram *program);
+
+/// Bytes of messages for which a rank has staging, and the most of them that were in use at a time,
+/// since the world was made. More than the former when the rank's senders had to allocate.
+/// Thread-safe.
+SHARD_EXPORTED size_t shardRtWorldGetStagingBytes(ShardRtWorld *world, int32_t rank);
+SHARD_EXPORTED size_t shardRtWorldGetStagedBytes(ShardRtWorld *world, int32_t rank);
 
 /// What a rank does. Its return value is a ShardRtStatus; other than SHARD_RT_OK stops the world.
 typedef int (*ShardRtRankBody)(ShardRtContext *context, void *userData);

@@ -1,7 +1,6 @@
 //===- Comm.c - One rank's collectives: checks, counts, dispatch --*- C -*-===//
 #define _GNU_SOURCE
 #include "Runtime.h"
-#include "shard/Program.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -150,8 +149,7 @@ int64_t shardRtCommGetBytes(const ShardRtComm *comm, ShardRtKind kind) {
 
 void shardRtCommResetBytes(ShardRtComm *comm) { memset(comm->bytes, 0, sizeof(comm->bytes)); }
 
-/// The group of a valid mask, made at its first use. NULL: out of memory.
-static ShardRtGroup *getGroup(ShardRtComm *comm, uint32_t mask) {
+ShardRtGroup *shardRtCommGetGroup(ShardRtComm *comm, uint32_t mask) {
   for (ShardRtGroup *group = comm->groups; group; group = group->next)
     if (group->mask == mask)
       return group;
@@ -288,7 +286,7 @@ static ShardRtStatus startCollective(ShardRtComm *comm, uint32_t mask,
         collective->send == collective->recv)
       return SHARD_RT_INVALID_ARGUMENT;
   }
-  ShardRtGroup *group = getGroup(comm, mask);
+  ShardRtGroup *group = shardRtCommGetGroup(comm, mask);
   if (!group)
     return SHARD_RT_OUT_OF_MEMORY;
   nameCollective(comm, collective);

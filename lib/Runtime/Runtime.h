@@ -5,6 +5,7 @@
 #ifndef SHARD_LIB_RUNTIME_RUNTIME_H
 #define SHARD_LIB_RUNTIME_RUNTIME_H
 
+#include "shard/Program.h"
 #include "shard/Runtime.h"
 
 #include <pthread.h>
@@ -83,6 +84,11 @@ typedef struct ShardRtBackend {
   void (*close)(void *state);
   /// Sets group->state.
   ShardRtStatus (*openGroup)(void *state, ShardRtGroup *group);
+  /// Memory for messages that a rank will be sent before it asks for them.
+  ShardRtStatus (*prepare)(void *state, int32_t rank, int32_t nMessages,
+                           const ShardProgramMessage *messages);
+  /// Bytes of that memory, and the most of it that was in use.
+  void (*measure)(void *state, int32_t rank, size_t *outPlanned, size_t *outMost);
   /// A rank's end is taken or given back. `leave` comes after `cancel`.
   void (*join)(void *state, int32_t rank);
   void (*leave)(void *state, int32_t rank);
@@ -159,6 +165,9 @@ void shardRtDescribeLast(const ShardRtComm *comm, char *text, size_t size);
 
 /// Gives up every request of the rank; an incomplete one stops the world.
 void shardRtCommCancel(ShardRtComm *comm);
+
+/// The group of a valid mask, made at its first use. NULL: out of memory.
+ShardRtGroup *shardRtCommGetGroup(ShardRtComm *comm, uint32_t mask);
 
 /// A new step of the program begins: counts calls from 1 again.
 void shardRtCommBeginStep(ShardRtComm *comm);

@@ -151,6 +151,38 @@ void shardRtWorldRelease(ShardRtWorld *world, void *memory) {
   shardRtRelease(world->arena, memory);
 }
 
+ShardRtStatus shardRtWorldPrepare(ShardRtWorld *world, const ShardProgram *program) {
+  bool same = program->nAxes == world->nAxes;
+  for (int32_t i = 0; same && i < world->nAxes; ++i)
+    same = program->axisSizes[i] == world->axisSizes[i];
+  if (!same)
+    return SHARD_RT_INVALID_ARGUMENT;
+  ShardRtStatus status = SHARD_RT_OK;
+  for (int32_t rank = 0; rank < world->size && status == SHARD_RT_OK; ++rank) {
+    ShardRtComm *comm = &world->comms[rank];
+    const ShardProgramStage *stage =
+        &program->stages[program->ppAxis < 0 ? 0 : comm->coordinates[program->ppAxis]];
+    for (int32_t i = 0; i < stage->nGroups && status == SHARD_RT_OK; ++i)
+      if (!shardRtCommGetGroup(comm, (uint32_t)stage->groups[i]))
+        status = SHARD_RT_OUT_OF_MEMORY;
+    if (status == SHARD_RT_OK)
+      status = world->backend->prepare(world->state, rank, stage->nMessages, stage->messages);
+  }
+  return status;
+}
+
+size_t shardRtWorldGetStagingBytes(ShardRtWorld *world, int32_t rank) {
+  size_t planned, most;
+  world->backend->measure(world->state, rank, &planned, &most);
+  return planned;
+}
+
+size_t shardRtWorldGetStagedBytes(ShardRtWorld *world, int32_t rank) {
+  size_t planned, most;
+  world->backend->measure(world->state, rank, &planned, &most);
+  return most;
+}
+
 int32_t shardRtWorldGetSize(const ShardRtWorld *world) { return world->size; }
 
 ShardRtStatus shardRtWorldGetStatus(const ShardRtWorld *world) {

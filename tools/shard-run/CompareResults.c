@@ -197,24 +197,34 @@ void checksCompare(Run *run, int64_t rankNumber, int32_t iteration) {
   }
 }
 
-void checksCompareBuffers(Run *run, int64_t rankNumber) {
+void checksCompareGuards(Run *run, int64_t rankNumber) {
   Rank *rank = &run->ranks[rankNumber];
   const ShardProgramStage *stage = &run->program->stages[rank->stage];
-  for (int32_t i = 0; i < stage->nArguments; ++i) {
-    const ShardProgramValue *value = &run->program->arguments[stage->arguments[i]];
+  if (rank->guardFault)
+    return;
+  size_t before = rank->nFaults;
+  for (int32_t i = 0; i < stage->nArguments; ++i)
     if (!bufferGuardsHold(&rank->arguments[i]))
       rankAddFault(run, rank, "rank %" PRId64 " wrote outside argument %" PRId32, rankNumber,
-                   value->index);
-    if (strcmp(value->role, "state") && rank->hashes[i] != bufferHash(&rank->arguments[i]))
-      rankAddFault(run, rank, "rank %" PRId64 " wrote to argument %" PRId32, rankNumber,
-                   value->index);
-  }
+                   run->program->arguments[stage->arguments[i]].index);
   for (int32_t i = 0; i < stage->nResults; ++i)
     if (!bufferGuardsHold(&rank->results[i]))
       rankAddFault(run, rank, "rank %" PRId64 " wrote outside result %" PRId32, rankNumber,
                    run->program->results[stage->results[i]].index);
   if (!bufferGuardsHold(&rank->workspace))
     rankAddFault(run, rank, "rank %" PRId64 " wrote outside its workspace", rankNumber);
+  rank->guardFault = rank->nFaults > before;
+}
+
+void checksCompareArguments(Run *run, int64_t rankNumber) {
+  Rank *rank = &run->ranks[rankNumber];
+  const ShardProgramStage *stage = &run->program->stages[rank->stage];
+  for (int32_t i = 0; i < stage->nArguments; ++i) {
+    const ShardProgramValue *value = &run->program->arguments[stage->arguments[i]];
+    if (strcmp(value->role, "state") && rank->hashes[i] != bufferHash(&rank->arguments[i]))
+      rankAddFault(run, rank, "rank %" PRId64 " wrote to argument %" PRId32, rankNumber,
+                   value->index);
+  }
 }
 
 void checksCreate(Run *run) {

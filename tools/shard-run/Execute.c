@@ -7,7 +7,9 @@
 
 #include "Execute.h"
 #include "../model/Element.h"
+#include "AllocationCount.h"
 #include "Memory.h"
+#include "MemoryCheck.h"
 #include "Ranks.h"
 
 #include <inttypes.h>
@@ -91,26 +93,44 @@ static bool createBuffers(Run *run, int64_t rankNumber) {
   return bufferCreate(run, stage->workspaceBytes(run->options->dims), &rank->workspace);
 }
 
+/// Poisons what a step shall write.
+static void prepareStep(Run *run, int64_t rankNumber, int32_t iteration) {
+  Rank *rank = &run->ranks[rankNumber];
+  const ShardProgramStage *stage = &run->program->stages[rank->stage];
+  if (run->options->checkMemory) {
+    memoryCheckFill(run, rankNumber, iteration > 0);
+    return;
+  }
+  for (int32_t i = 0; i < stage->nResults; ++i)
+    memset(rank->results[i].data, NAN_PATTERN, rank->results[i].sizeBytes);
+  memset(rank->workspace.data, NAN_PATTERN, rank->workspace.sizeBytes);
+}
+
+static int runStep(Run *run, ShardRtContext *context, int64_t rankNumber) {
+  Rank *rank = &run->ranks[rankNumber];
+  bool counted = run->options->checkMemory;
+  if (counted)
+    allocationCountBegin();
+  int status = shardRtInvoke(context, run->program->stages[rank->stage].run, run->options->dims,
+                             rank->argumentData, rank->resultData, rank->workspace.data);
+  if (counted)
+    run->out->memory[rankNumber].allocations += allocationCountEnd();
+  return status;
+}
+
 static int runIterations(Run *run, ShardRtContext *context, int64_t rankNumber) {
   const ShardProgram *program = run->program;
-  Rank *rank = &run->ranks[rankNumber];
-  const ShardProgramStage *stage = &program->stages[rank->stage];
   ShardRtComm *comm = shardRtContextGetComm(context);
   uint32_t everyone = (1u << program->nAxes) - 1;
   int status = SHARD_RT_OK;
   for (int32_t iteration = 0; iteration < run->options->iterations; ++iteration) {
     bool checked = iteration == 0 || iteration == run->options->iterations - 1;
-    if (checked) {
-      for (int32_t i = 0; i < stage->nResults; ++i)
-        memset(rank->results[i].data, NAN_PATTERN, rank->results[i].sizeBytes);
-      memset(rank->workspace.data, NAN_PATTERN, rank->workspace.sizeBytes);
-    }
+    if (checked)
+      prepareStep(run, rankNumber, iteration);
     if ((status = (int)shardRtBarrier(comm, everyone, -1)) != SHARD_RT_OK)
       return status;
     double begin = now();
-    status = shardRtInvoke(context, stage->run, run->options->dims, rank->argumentData,
-                           rank->resultData, rank->workspace.data);
-    if (status != SHARD_RT_OK)
+    if ((status = runStep(run, context, rankNumber)) != SHARD_RT_OK)
       return status;
     if ((status = (int)shardRtBarrier(comm, everyone, -1)) != SHARD_RT_OK)
       return status;
@@ -118,6 +138,9 @@ static int runIterations(Run *run, ShardRtContext *context, int64_t rankNumber) 
       run->seconds[iteration] = now() - begin;
     if (checked) {
       checksCompare(run, rankNumber, iteration);
+      if (run->options->checkMemory)
+        memoryCheckMeasure(run, rankNumber);
+      checksCompareGuards(run, rankNumber);
       // Nobody writes its results again while others read them.
       if ((status = (int)shardRtBarrier(comm, everyone, -1)) != SHARD_RT_OK)
         return status;
@@ -134,7 +157,9 @@ static int rankBody(ShardRtContext *context, void *userData) {
   int status = runIterations(run, context, rankNumber);
   if (status != SHARD_RT_OK)
     return status;
-  checksCompareBuffers(run, rankNumber);
+  checksCompareArguments(run, rankNumber);
+  if (run->options->checkMemory)
+    memoryCheckCompare(run, rankNumber);
   return status;
 }
 
@@ -219,6 +244,10 @@ static void createRanks(Run *run) {
   Execution *out = run->out;
   run->ranks = worldMemory(run, (size_t)out->nRanks * sizeof *run->ranks);
   run->seconds = worldMemory(run, (size_t)out->iterations * sizeof *run->seconds);
+  if (run->options->checkMemory) {
+    out->memory = worldMemory(run, (size_t)out->nRanks * sizeof *out->memory);
+    out->allocationsSeen = allocationCountWorks();
+  }
   for (int64_t r = 0; r < out->nRanks; ++r) {
     Rank *rank = &run->ranks[r];
     rank->stage = meshStage(program, r);
@@ -231,6 +260,7 @@ static void createRanks(Run *run) {
     rank->held = worldMemory(run, (size_t)program->nResults * sizeof *rank->held);
     rank->hashes = worldMemory(run, nArguments * sizeof *rank->hashes);
     rank->replicaFault = worldMemory(run, (size_t)program->nResults * sizeof *rank->replicaFault);
+    rank->resultWritten = worldMemory(run, nResults * sizeof *rank->resultWritten);
   }
   checkArguments(run);
   placeResults(run);
@@ -250,14 +280,22 @@ static void createRanks(Run *run) {
   }
 }
 
-/// Results that are kept outlive the world.
+/// Memory of the world, in memory that outlives it.
+static void *keepMemory(Run *run, void *shared, size_t bytes) {
+  void *copy = memcpy(memoryZeroed(bytes), shared, bytes);
+  shardRtWorldRelease(run->world, shared);
+  return copy;
+}
+
+/// What is reported outlives the world.
 static void keepResults(Run *run) {
+  Execution *out = run->out;
+  if (out->memory)
+    out->memory = keepMemory(run, out->memory, (size_t)out->nRanks * sizeof *out->memory);
   for (int32_t i = 0; run->options->keepResults && i < run->program->nResults; ++i) {
     const ShardProgramValue *value = &run->program->results[i];
     size_t bytes = valueGlobalCount(value) * elementBytes(value->element);
-    void *shared = run->out->results[value->index];
-    run->out->results[value->index] = memcpy(memoryZeroed(bytes), shared, bytes);
-    shardRtWorldRelease(run->world, shared);
+    out->results[value->index] = keepMemory(run, out->results[value->index], bytes);
   }
 }
 
@@ -270,8 +308,9 @@ static void releaseRanks(Run *run) {
     for (int32_t i = 0; i < stage->nResults; ++i)
       bufferRelease(run, &rank->results[i]);
     bufferRelease(run, &rank->workspace);
-    void *const memory[] = {rank->arguments, rank->argumentData, rank->results, rank->resultData,
-                            rank->held,      rank->checks,       rank->hashes,  rank->replicaFault};
+    void *const memory[] = {rank->arguments,  rank->argumentData, rank->results,
+                            rank->resultData, rank->held,         rank->checks,
+                            rank->hashes,     rank->replicaFault, rank->resultWritten};
     for (size_t i = 0; i < sizeof memory / sizeof memory[0]; ++i)
       shardRtWorldRelease(run->world, memory[i]);
   }
@@ -287,6 +326,8 @@ void executeProgram(const ShardProgram *program, const ValueSet *values,
   if (shardRtWorldCreate(program->nAxes, program->axisSizes, &worldOptions, &run.world) !=
       SHARD_RT_OK)
     stop("cannot create %" PRId64 " ranks", out->nRanks);
+  if (shardRtWorldPrepare(run.world, program) != SHARD_RT_OK)
+    stop("out of memory for the groups and messages of %" PRId64 " ranks", out->nRanks);
   out->peakBytes = memoryZeroed((size_t)out->nRanks * sizeof *out->peakBytes);
   createRanks(&run);
   int64_t *bytes = memoryZeroed((size_t)out->nRanks * SHARD_RT_N_KINDS * sizeof *bytes);
@@ -311,5 +352,6 @@ void executionRelease(Execution *execution) {
   free(execution->results);
   free(execution->checks);
   free(execution->peakBytes);
+  free(execution->memory);
   *execution = (Execution){0};
 }

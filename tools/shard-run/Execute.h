@@ -41,12 +41,23 @@ typedef struct ResultCheck {
   bool held;
 } ResultCheck;
 
+/// What a step of a rank took, as --check-memory measures it. Bytes.
+typedef struct RankMemory {
+  int32_t stage;
+  size_t workspaceBytes, workspaceWritten; // planned, and up to the last byte that was written
+  size_t argumentBytes, resultBytes;
+  size_t stagingBytes, stagedBytes; // for messages: planned, and the most that were used at a time
+  uint64_t allocations;             // calls of the allocator in all steps
+} RankMemory;
+
 typedef struct Execution {
   int64_t nRanks;
   int32_t iterations;
   double minSeconds, medianSeconds;
   double bytes[SHARD_RT_N_KINDS]; // sent by one rank, mean over ranks, one iteration
   size_t *peakBytes;              // [nRanks] arguments, results and workspace
+  RankMemory *memory;             // [nRanks] with --check-memory, else null
+  bool allocationsSeen;           // whether `allocations` counts anything
   size_t nChecks;
   ResultCheck *checks;
   size_t nFaults;
@@ -60,6 +71,7 @@ typedef struct ExecuteOptions {
   size_t nReferences;
   const Reference *references;
   bool keepResults;                  // of the first iteration, put together
+  bool checkMemory;                  // measure memory; at least 2 iterations
   bool isolated;                     // ranks are forked processes, else threads
   const int64_t *dims;               // of the program; null: it has none
   const unsigned char *const *valid; // [nOriginalResults] which stored elements of a result count,

@@ -8,7 +8,41 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { GUARD_BYTES = 256, GUARD_PATTERN = 0xa5 };
+enum { GUARD_BYTES = 256 };
+
+/// Bytes 8i to 8i + 7 of a pattern that has no period, or what is left of it in each byte when its
+/// bits are turned: a byte that was written differs from one of the two. The mix is
+/// SplitMix64's (Steele, Lea and Flood 2014).
+static uint64_t patternWord(uint64_t i, bool turned) {
+  uint64_t x = (i + 1) * 0x9e3779b97f4a7c15u;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+  x ^= x >> 31;
+  return turned ? ~x : x;
+}
+
+static void fillPattern(const Buffer *buffer, size_t begin, size_t end) {
+  for (size_t i = begin / 8; i * 8 < end; ++i) {
+    uint64_t word = patternWord(i, buffer->turned);
+    size_t from = i * 8 < begin ? begin : i * 8, to = i * 8 + 8 < end ? i * 8 + 8 : end;
+    memcpy(buffer->base + from, (char *)&word + from % 8, to - from);
+  }
+}
+
+/// One past the last byte in [begin, end) of the buffer's memory that is not the pattern's; `begin`
+/// if all are.
+static size_t findWritten(const Buffer *buffer, size_t begin, size_t end) {
+  for (size_t i = (end + 7) / 8; i > begin / 8;) {
+    uint64_t word = patternWord(--i, buffer->turned);
+    size_t from = i * 8 < begin ? begin : i * 8, to = i * 8 + 8 < end ? i * 8 + 8 : end;
+    if (!memcmp(buffer->base + from, (char *)&word + from % 8, to - from))
+      continue;
+    while (buffer->base[to - 1] == ((char *)&word)[(to - 1) % 8])
+      --to;
+    return to;
+  }
+  return begin;
+}
 
 static size_t bufferTotal(size_t sizeBytes) {
   return (sizeBytes + 2 * GUARD_BYTES + 4095) / 4096 * 4096;
@@ -40,8 +74,8 @@ bool bufferCreate(Run *run, size_t sizeBytes, Buffer *out) {
     madvise(buffer.base, buffer.totalBytes, MADV_HUGEPAGE); // advice only
 #endif
   buffer.data = buffer.base + GUARD_BYTES;
-  memset(buffer.base, GUARD_PATTERN, GUARD_BYTES);
-  memset(buffer.data + sizeBytes, GUARD_PATTERN, buffer.totalBytes - GUARD_BYTES - sizeBytes);
+  fillPattern(&buffer, 0, GUARD_BYTES);
+  fillPattern(&buffer, GUARD_BYTES + sizeBytes, buffer.totalBytes);
   *out = buffer;
   return true;
 }
@@ -54,17 +88,25 @@ void bufferRelease(Run *run, Buffer *buffer) {
   *buffer = (Buffer){0};
 }
 
-static bool isGuard(const char *bytes, size_t count) {
-  for (size_t i = 0; i < count; ++i)
-    if ((unsigned char)bytes[i] != GUARD_PATTERN)
-      return false;
-  return true;
+bool bufferGuardsHold(const Buffer *buffer) {
+  size_t end = GUARD_BYTES + buffer->sizeBytes;
+  return findWritten(buffer, 0, GUARD_BYTES) == 0 &&
+         findWritten(buffer, end, buffer->totalBytes) == end;
 }
 
-bool bufferGuardsHold(const Buffer *buffer) {
-  return isGuard(buffer->base, GUARD_BYTES) &&
-         isGuard(buffer->data + buffer->sizeBytes,
-                 buffer->totalBytes - GUARD_BYTES - buffer->sizeBytes);
+void bufferFill(Buffer *buffer, bool turned) {
+  buffer->turned = turned;
+  fillPattern(buffer, 0, buffer->totalBytes);
+}
+
+void bufferTurnGuards(Buffer *buffer) {
+  buffer->turned = !buffer->turned;
+  fillPattern(buffer, 0, GUARD_BYTES);
+  fillPattern(buffer, GUARD_BYTES + buffer->sizeBytes, buffer->totalBytes);
+}
+
+size_t bufferFindWritten(const Buffer *buffer) {
+  return findWritten(buffer, GUARD_BYTES, GUARD_BYTES + buffer->sizeBytes) - GUARD_BYTES;
 }
 
 /// FNV-1a over words (Fowler, Noll, Vo), enough to see that an argument was written.

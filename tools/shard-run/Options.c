@@ -40,6 +40,8 @@ static const OptionRow optionTable[] = {
      "extents of a dimension with a bound, one run each (none: the bounds); repeatable", NULL},
     {"isolate", NULL, OPTION_FLAG, FIELD(isolate), 0, "ranks are processes instead of threads",
      NULL},
+    {"check-memory", NULL, OPTION_FLAG, FIELD(checkMemory), 0,
+     "workspace and results as far as they are written, allocations in a step: as planned", NULL},
     {"json", "FILE", OPTION_TEXT, FIELD(json), 0, "write the figures as JSON", NULL},
     {"save", "DIR|FILE", OPTION_TEXT, FIELD(save), 0,
      "write the results: DIR/outNNN.npy, or a .safetensors", NULL},
@@ -203,6 +205,8 @@ void optionsParse(int argc, char **argv, Options *out) {
       stop("unknown option '%s' (see shard-run --help)", text);
     setOption(out, row, equals ? equals + 1 : NULL);
   }
+  if (out->checkMemory && out->iterations < 2)
+    out->iterations = 2; // on two patterns
   if (out->bisect && !out->check)
     stop("--bisect compares with the unsharded program: add --check");
   if (out->measure) {

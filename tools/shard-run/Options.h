@@ -21,7 +21,7 @@ typedef struct Options {
   size_t nSizes;
   int32_t iterations;
   double rtol; // below 0: by type
-  bool integers, exact, quiet, bisect, isolate;
+  bool integers, exact, quiet, bisect, isolate, checkMemory;
   bool measure;
   const char *measureMode; // of --measure=, else null
   const char *output;      // of --measure; null: standard output

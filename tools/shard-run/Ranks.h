@@ -11,6 +11,7 @@
 typedef struct Buffer {
   char *base, *data;
   size_t totalBytes, sizeBytes;
+  bool turned; // which of two patterns the guard zones hold
 } Buffer;
 
 /// One program result of a rank: where it lies and who else holds the same part.
@@ -29,8 +30,10 @@ typedef struct Rank {
   int64_t bytes[SHARD_RT_N_KINDS];
   char **faults;
   size_t nFaults;
-  uint64_t *hashes;   // [the stage's arguments] as they were filled
-  bool *replicaFault; // [program->nResults] said already
+  uint64_t *hashes;      // [the stage's arguments] as they were filled
+  bool *replicaFault;    // [program->nResults] said already
+  bool guardFault;       // likewise
+  size_t *resultWritten; // [the stage's results] with checkMemory: bytes up to the last one written
 } Rank;
 
 typedef struct Run {
@@ -52,6 +55,13 @@ void runAbort(Run *run, const char *format, ...) __attribute__((format(printf, 2
 bool bufferCreate(Run *run, size_t sizeBytes, Buffer *out);
 void bufferRelease(Run *run, Buffer *buffer);
 bool bufferGuardsHold(const Buffer *buffer);
+/// Fills it and its guard zones with one of two patterns, which differ in every byte.
+void bufferFill(Buffer *buffer, bool turned);
+/// Gives its guard zones the other pattern.
+void bufferTurnGuards(Buffer *buffer);
+/// Bytes up to the last one that has been written since bufferFill. One written with the pattern's
+/// own value is not seen, but it would be with the other pattern.
+size_t bufferFindWritten(const Buffer *buffer);
 uint64_t bufferHash(const Buffer *buffer); // of its data
 
 /// Notes a mismatch of a rank that no check has a place for.
@@ -63,8 +73,10 @@ void checksCreate(Run *run);
 /// Compares what a rank holds, with the references and with other holders of the same part. Between
 /// two barriers.
 void checksCompare(Run *run, int64_t rankNumber, int32_t iteration);
-/// Whether the rank wrote outside its buffers, or to an argument.
-void checksCompareBuffers(Run *run, int64_t rankNumber);
+/// Whether the rank wrote outside its buffers; said once.
+void checksCompareGuards(Run *run, int64_t rankNumber);
+/// Whether the rank wrote to an argument.
+void checksCompareArguments(Run *run, int64_t rankNumber);
 /// The worst of all ranks' checks, in `run->out->checks`.
 void checksMerge(Run *run);
 

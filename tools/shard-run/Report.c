@@ -4,6 +4,7 @@
 #include "Report.h"
 #include "../model/Element.h"
 #include "Memory.h"
+#include "MemoryCheck.h"
 
 #include "../common/Safetensors.h"
 
@@ -114,6 +115,8 @@ bool reportText(const ShardProgram *program, const Execution *execution, bool qu
         largest = r;
     formatBytes((double)execution->peakBytes[largest], text, sizeof text);
     printf("memory: %s on rank %" PRId64 ", the largest\n", text, largest);
+    if (execution->memory)
+      memoryCheckPrint(program, execution);
   }
   fflush(stdout);
   for (size_t i = 0; i < execution->nChecks; ++i)
@@ -159,6 +162,31 @@ static json_t *jsonOutputs(const ShardProgram *program, const Execution *executi
   return outputs;
 }
 
+static json_t *jsonMemory(const Execution *execution) {
+  json_t *rows = json_array();
+  for (int64_t r = 0; r < execution->nRanks; ++r) {
+    const RankMemory *memory = &execution->memory[r];
+    json_t *row = json_object();
+    const struct {
+      const char *name;
+      size_t value;
+    } fields[] = {{"stage", (size_t)memory->stage},
+                  {"workspaceBytes", memory->workspaceBytes},
+                  {"workspaceWritten", memory->workspaceWritten},
+                  {"argumentBytes", memory->argumentBytes},
+                  {"resultBytes", memory->resultBytes},
+                  {"stagingBytes", memory->stagingBytes},
+                  {"stagedBytes", memory->stagedBytes}};
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; ++i)
+      json_object_set_new(row, fields[i].name, json_integer((json_int_t)fields[i].value));
+    json_object_set_new(row, "allocations",
+                        execution->allocationsSeen ? json_integer((json_int_t)memory->allocations)
+                                                   : json_null());
+    json_array_append_new(rows, row);
+  }
+  return rows;
+}
+
 void reportJson(const ShardProgram *program, const Execution *execution, const char *path) {
   json_t *root = json_object(), *mesh = json_object(), *axes = json_array(), *shape = json_array(),
          *iterations = json_object(), *bytes = json_object(), *peak = json_array(),
@@ -183,6 +211,8 @@ void reportJson(const ShardProgram *program, const Execution *execution, const c
   for (int64_t r = 0; r < execution->nRanks; ++r)
     json_array_append_new(peak, json_integer((json_int_t)execution->peakBytes[r]));
   json_object_set_new(root, "peakBytes", peak);
+  if (execution->memory)
+    json_object_set_new(root, "memory", jsonMemory(execution));
   for (size_t i = 0; i < execution->nFaults; ++i)
     json_array_append_new(mismatches, json_string(execution->faults[i]));
   json_object_set_new(root, "mismatches", mismatches);

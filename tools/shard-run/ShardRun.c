@@ -292,6 +292,7 @@ static void executeRun(Run *run) {
                             .nReferences = run->nReferences,
                             .references = run->references,
                             .keepResults = options->save != NULL,
+                            .checkMemory = options->checkMemory,
                             .isolated = options->isolate,
                             .dims = run->dims,
                             .valid = (const unsigned char *const *)run->valid};

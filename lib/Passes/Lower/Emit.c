@@ -241,7 +241,8 @@ static void addTables(LLVMModuleRef module, MlirAttribute program, ShardArena *a
   for (intptr_t i = 0; i < nStages; ++i) {
     MlirAttribute stage = mlirArrayAttrGetElement(stages, i);
     MlirStringRef name = mlirStringAttrGetValue(field(stage, "function"));
-    intptr_t nIn, nOut;
+    intptr_t nIn, nOut, nGroups;
+    LLVMValueRef groups = i32Array(t, arena, field(stage, "groups"), &nGroups);
     LLVMValueRef in = i32Array(t, arena, field(stage, "arguments"), &nIn);
     LLVMValueRef out = i32Array(t, arena, field(stage, "results"), &nOut);
     LLVMValueRef fields[] = {
@@ -250,8 +251,13 @@ static void addTables(LLVMModuleRef module, MlirAttribute program, ShardArena *a
         in,
         out,
         workspaceFunction(t, integerField(stage, "workspace")),
-        LLVMGetNamedFunction(module, shardArenaCopyString(arena, name.data, name.length))};
-    stageValues[i] = LLVMConstStructInContext(context, fields, 6, false);
+        LLVMGetNamedFunction(module, shardArenaCopyString(arena, name.data, name.length)),
+        i32Of(t, nGroups),
+        i32Of(t, mlirArrayAttrGetNumElements(field(stage, "messages"))),
+        groups,
+        rowsOf(t, arena, field(stage, "messages"))};
+    stageValues[i] =
+        LLVMConstStructInContext(context, fields, sizeof(fields) / sizeof(fields[0]), false);
   }
 
   MlirAttribute sites = field(program, "sites");

@@ -109,8 +109,10 @@ MlirLogicalResult shardCreateEntries(ShardLowering *lowering) {
         shardNamed(context, "function", shardAttrString(context, runName)),
         shardNamed(context, "arguments", field(stage, "arguments")),
         shardNamed(context, "results", field(stage, "results")),
+        shardNamed(context, "groups", field(stage, "groups")),
+        shardNamed(context, "messages", field(stage, "messages")),
         shardNamed(context, "workspace", workspace)};
-    updated[s] = mlirDictionaryAttrGet(context, 4, entries);
+    updated[s] = mlirDictionaryAttrGet(context, sizeof(entries) / sizeof(entries[0]), entries);
   }
   MlirNamedAttribute all[16];
   intptr_t n = mlirDictionaryAttrGetNumElements(program);

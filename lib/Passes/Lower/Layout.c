@@ -117,6 +117,18 @@ static ShardProgramValue *valuesOf(ShardArena *arena, MlirAttribute list, int32_
   return values;
 }
 
+static ShardProgramMessage *messagesOf(ShardArena *arena, MlirAttribute rows, int32_t *outCount) {
+  intptr_t n = mlirArrayAttrGetNumElements(rows);
+  ShardProgramMessage *messages = SHARD_ARENA_ARRAY(arena, ShardProgramMessage, n + 1);
+  for (intptr_t i = 0; i < n; ++i) {
+    MlirAttribute row = mlirArrayAttrGetElement(rows, i);
+    messages[i] = (ShardProgramMessage){mlirDenseI64ArrayGetElement(row, 0),
+                                        mlirDenseI64ArrayGetElement(row, 1)};
+  }
+  *outCount = (int32_t)n;
+  return messages;
+}
+
 static void fillProgram(ShardArena *arena, MlirAttribute table, ShardProgram *out) {
   out->abiVersion = SHARD_PROGRAM_ABI_VERSION;
   MlirAttribute axes = field(table, "axes");
@@ -140,6 +152,8 @@ static void fillProgram(ShardArena *arena, MlirAttribute table, ShardProgram *ou
     MlirAttribute stage = mlirArrayAttrGetElement(stages, i);
     stageTable[i].arguments = i32Array(arena, field(stage, "arguments"), &stageTable[i].nArguments);
     stageTable[i].results = i32Array(arena, field(stage, "results"), &stageTable[i].nResults);
+    stageTable[i].groups = i32Array(arena, field(stage, "groups"), &stageTable[i].nGroups);
+    stageTable[i].messages = messagesOf(arena, field(stage, "messages"), &stageTable[i].nMessages);
   }
   out->stages = stageTable;
   out->nSites = (int32_t)mlirArrayAttrGetNumElements(sites);

@@ -119,6 +119,10 @@ MlirLogicalResult shardLowerOwnOps(ShardLowering *lowering, bool *outAny);
 /// ProgramInfo.c, and SiteInfo.c: the rows of its sites, an array in order of their numbers.
 MlirLogicalResult shardProgramInfoCollect(ShardLowering *lowering);
 MlirAttribute shardSiteInfoCollect(ShardLowering *lowering);
+/// StepInfo.c: masks of the groups of a stage's collectives, array<i32>, and [array<i64: bytes,
+/// count>] of the messages that it receives.
+void shardStepInfoCollect(ShardLowering *lowering, MlirOperation stage, MlirAttribute *outGroups,
+                          MlirAttribute *outMessages);
 
 /// DynamicInfo.c: `spmd.dynamic`, checked; lists are empty without one.
 typedef struct ShardDynamicInfo {

@@ -7,7 +7,8 @@
 //                  window = array<i64: dimension, begin, size>, digits = [array<i64>], data =
 //                  "symbol"}],
 //    results = [...], stages = [{function, arguments = array<i32>, results = array<i32>,
-//                extents = array<i32>: which of dims an argument is, or -1}], dims, equal,
+//                extents = array<i32>: which of dims an argument is, or -1,
+//                groups = array<i32>, messages = [array<i64: bytes, count>]}], dims, equal,
 //    sites = [{site, kind, location, cause}]}
 // Whole values of constant arguments become globals.
 //===----------------------------------------------------------------------===//
@@ -469,8 +470,12 @@ static MlirAttribute stageAttribute(ShardLowering *lowering, MlirOperation func,
   }
   for (intptr_t i = 0; i < values->nResults; ++i)
     values->results[i] = resultPlaces[values->results[i]];
+  MlirAttribute groups, messages;
+  shardStepInfoCollect(lowering, func, &groups, &messages);
   MlirNamedAttribute entries[] = {
       shardNamed(context, "function", shardOpGetAttribute(func, "sym_name")),
+      shardNamed(context, "groups", groups),
+      shardNamed(context, "messages", messages),
       shardNamed(context, "arguments", mlirDenseI32ArrayGet(context, nGiven, values->arguments)),
       shardNamed(context, "extents", mlirDenseI32ArrayGet(context, values->nArguments, extents)),
       shardNamed(context, "results",

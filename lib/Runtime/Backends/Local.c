@@ -130,6 +130,12 @@ static ShardRtStatus openLocalGroup(void *state, ShardRtGroup *group) {
     shared->mask = group->mask;
     shared->n = group->n;
     memcpy(shared->ranks, group->ranks, bytes);
+    if (!shardRtLocalPrepareOps(arena, shared)) {
+      shardRtLocalFreeOps(arena, shared->freeOps);
+      shardRtGateDestroy(&shared->gate);
+      shardRtRelease(arena, shared);
+      goto unlock;
+    }
     shared->next = local->groups;
     local->groups = shared;
   }
@@ -205,6 +211,21 @@ static void wakeLocal(void *state) {
   pthread_mutex_unlock(&local->mutex);
 }
 
+static ShardRtStatus prepareLocal(void *state, int32_t rank, int32_t nMessages,
+                                  const ShardProgramMessage *messages) {
+  Local *local = state;
+  return shardRtLocalPrepareMailbox(local->world->arena, &local->ranks[rank].mailbox, nMessages,
+                                    messages);
+}
+
+static void measureLocal(void *state, int32_t rank, size_t *outPlanned, size_t *outMost) {
+  LocalMailbox *mailbox = &((Local *)state)->ranks[rank].mailbox;
+  shardRtLock(&mailbox->gate.mutex);
+  *outPlanned = mailbox->stagingBytes;
+  *outMost = mailbox->mostStagedBytes;
+  pthread_mutex_unlock(&mailbox->gate.mutex);
+}
+
 static void loseLocal(void *state, int32_t rank) {
   Local *local = state;
   atomic_store(&local->ranks[rank].lost, true);
@@ -216,6 +237,8 @@ const ShardRtBackend shardRtLocalBackend = {
     .open = openLocal,
     .close = closeLocal,
     .openGroup = openLocalGroup,
+    .prepare = prepareLocal,
+    .measure = measureLocal,
     .join = shardRtLocalJoin,
     .leave = shardRtLocalLeave,
     .start = startLocal,

@@ -60,8 +60,11 @@ typedef struct LocalMailbox {
   ShardRtGate gate; // guards the rest
   LocalMessage *messages, **lastMessage;
   LocalReceive *receives, **lastReceive; // in order of their start
-  LocalMessage *pool;
-  int32_t nPooled;
+  LocalReceive *freeReceives;            // to use again
+  LocalMessage *pool;                    // to use again, or not used yet
+  int32_t nPooled;                       // of them that are not planned
+  size_t stagingBytes;                   // of planned messages
+  size_t stagedBytes, mostStagedBytes;   // of messages on their way, now and at most
 } LocalMailbox;
 
 /// What a rank waits for: one of them, or nothing.
@@ -109,6 +112,9 @@ static inline bool shardRtLocalHasWork(LocalOp *op) {
 // LocalCollectives.c
 //===----------------------------------------------------------------------===//
 
+/// As many ops as can be in flight when no rank starts another before it has waited: one, and the
+/// one before it that some rank has yet to leave. False: out of memory.
+bool shardRtLocalPrepareOps(ShardRtArena *arena, LocalGroup *group);
 ShardRtStatus shardRtLocalStartCollective(Local *local, const ShardRtGroup *group,
                                           uint64_t sequence, const ShardRtCollective *collective,
                                           ShardRtRequest *outRequest);
@@ -141,7 +147,12 @@ bool shardRtLocalCancelReceives(Local *local, int32_t rank, bool incomplete, cha
 /// Frees what is in flight; the pool stays.
 void shardRtLocalResetMailbox(ShardRtArena *arena, LocalMailbox *mailbox);
 /// Forgets all without a walk: a rank was killed, and its last change may be half made.
+/// After a rank was killed: its last changes may be half made, so that nothing is walked. What they
+/// hold is lost until the world ends.
 void shardRtLocalForgetMailbox(LocalMailbox *mailbox);
+/// Puts planned messages into the pool, as far as they are not there.
+ShardRtStatus shardRtLocalPrepareMailbox(ShardRtArena *arena, LocalMailbox *mailbox,
+                                         int32_t nMessages, const ShardProgramMessage *messages);
 void shardRtLocalCloseMailbox(ShardRtArena *arena, LocalMailbox *mailbox);
 
 //===----------------------------------------------------------------------===//

@@ -118,19 +118,36 @@ static bool withdrawOp(Local *local, LocalOp *op, int32_t index) {
   return complete;
 }
 
+/// NULL: out of memory.
+static LocalOp *createOp(ShardRtArena *arena, LocalGroup *group) {
+  return shardRtAllocate(arena, sizeof(LocalOp) + (size_t)group->n * sizeof(struct LocalPost));
+}
+
+bool shardRtLocalPrepareOps(ShardRtArena *arena, LocalGroup *group) {
+  enum { N_OPS = 2 };
+  for (int i = 0; i < N_OPS; ++i) {
+    LocalOp *op = createOp(arena, group);
+    if (!op)
+      return false;
+    op->group = group;
+    op->next = group->freeOps;
+    group->freeOps = op;
+  }
+  return true;
+}
+
 /// The op of a sequence number, made by the first rank that asks. With the gate locked. NULL: out
 /// of memory.
 static LocalOp *getOp(Local *local, LocalGroup *group, uint64_t sequence) {
   for (LocalOp *op = group->ops; op; op = op->next)
     if (op->sequence == sequence)
       return op;
-  size_t bytes = sizeof(LocalOp) + (size_t)group->n * sizeof(struct LocalPost);
   LocalOp *op = group->freeOps;
   if (op)
     group->freeOps = op->next;
-  else if (!(op = shardRtAllocate(local->world->arena, bytes)))
+  else if (!(op = createOp(local->world->arena, group)))
     return NULL;
-  memset(op, 0, bytes);
+  memset(op, 0, sizeof(LocalOp) + (size_t)group->n * sizeof(struct LocalPost));
   op->sequence = sequence;
   op->group = group;
   op->next = group->ops;

@@ -1,13 +1,15 @@
 //===- LocalMail.c - Send and receive ------------------------------*- C -*-===//
 // A send writes into the buffer of a receive that waits for it, else its bytes go to the mailbox of
-// the rank that will ask for them.
+// the rank that will ask for them. The messages that a program plans for lie ready in the mailbox's
+// pool, each of the size that it will hold: a step takes them by best fit, so that one of a size is
+// there as often as the plan says, whatever the order in which they come.
 //===----------------------------------------------------------------------===//
 #define _GNU_SOURCE
 #include "Local.h"
 
 #include <string.h>
 
-enum { maxPooledMessages = 8 }; // buffers kept for the next sends to a rank
+enum { maxPooledMessages = 8 }; // kept beyond the planned ones for the next sends to a rank
 
 /// Bytes on their way to a rank that had not asked for them yet.
 struct LocalMessage {
@@ -15,6 +17,7 @@ struct LocalMessage {
   int32_t source;
   ShardRtCollective collective;
   size_t capacity; // bytes behind the header
+  bool planned;    // is kept until the world ends
 };
 
 /// Where the bytes of a message begin: the next multiple of 64.
@@ -31,8 +34,18 @@ static bool messageMatches(const ShardRtCollective *send, const ShardRtCollectiv
 
 static char *messageData(LocalMessage *message) { return (char *)message + messageHeaderBytes; }
 
-/// A message with room for the bytes, from the pool if it has one. NULL: out of memory.
-static LocalMessage *takeMessage(Local *local, LocalMailbox *mailbox, size_t bytes) {
+/// NULL: out of memory.
+static LocalMessage *createMessage(ShardRtArena *arena, size_t bytes) {
+  LocalMessage *message = shardRtAllocate(arena, messageHeaderBytes + bytes);
+  if (message)
+    message->capacity = bytes;
+  return message;
+}
+
+/// A message with room for the bytes of a send, from the pool if it has one. NULL: out of memory.
+static LocalMessage *takeMessage(Local *local, LocalMailbox *mailbox, int32_t source,
+                                 const ShardRtCollective *send) {
+  size_t bytes = bytesOf(send);
   shardRtLock(&mailbox->gate.mutex);
   LocalMessage **best = NULL;
   for (LocalMessage **link = &mailbox->pool; *link; link = &(*link)->next)
@@ -41,30 +54,41 @@ static LocalMessage *takeMessage(Local *local, LocalMailbox *mailbox, size_t byt
   LocalMessage *message = best ? *best : NULL;
   if (message) {
     *best = message->next;
-    --mailbox->nPooled;
+    mailbox->nPooled -= !message->planned;
   }
+  mailbox->stagedBytes += bytes;
+  if (mailbox->stagedBytes > mailbox->mostStagedBytes)
+    mailbox->mostStagedBytes = mailbox->stagedBytes;
   pthread_mutex_unlock(&mailbox->gate.mutex);
-  size_t all = messageHeaderBytes + (bytes + 63) / 64 * 64;
-  if (!message && (message = shardRtAllocate(local->world->arena, all)))
-    message->capacity = (bytes + 63) / 64 * 64;
+  if (!message && !(message = createMessage(local->world->arena, bytes))) {
+    shardRtLock(&mailbox->gate.mutex);
+    mailbox->stagedBytes -= bytes;
+    pthread_mutex_unlock(&mailbox->gate.mutex);
+    return NULL;
+  }
+  message->next = NULL;
+  message->source = source;
+  message->collective = *send;
   return message;
 }
 
 /// With the gate locked.
-static void recycleMessage(Local *local, LocalMailbox *mailbox, LocalMessage *message) {
-  if (mailbox->nPooled == maxPooledMessages) { // the smallest goes: it is the cheapest to make
-    LocalMessage **least = &mailbox->pool;
+static void recycleMessage(ShardRtArena *arena, LocalMailbox *mailbox, LocalMessage *message) {
+  mailbox->stagedBytes -= bytesOf(&message->collective);
+  if (!message->planned && mailbox->nPooled == maxPooledMessages) {
+    // The smallest goes: it is the cheapest to make.
+    LocalMessage **least = NULL;
     for (LocalMessage **link = &mailbox->pool; *link; link = &(*link)->next)
-      if ((*link)->capacity < (*least)->capacity)
+      if (!(*link)->planned && (!least || (*link)->capacity < (*least)->capacity))
         least = link;
     LocalMessage *victim = *least;
     *least = victim->next;
     --mailbox->nPooled;
-    shardRtRelease(local->world->arena, victim);
+    shardRtRelease(arena, victim);
   }
   message->next = mailbox->pool;
   mailbox->pool = message;
-  ++mailbox->nPooled;
+  mailbox->nPooled += !message->planned;
 }
 
 /// The first receive that waits for a message of this source and channel. With the gate locked.
@@ -88,7 +112,7 @@ ShardRtStatus shardRtLocalStartSend(Local *local, int32_t rank,
     if (receive && !messageMatches(collective, &receive->collective)) {
       ShardRtCollective copy = receive->collective;
       if (message)
-        recycleMessage(local, mailbox, message);
+        recycleMessage(local->world->arena, mailbox, message);
       pthread_mutex_unlock(&gate->mutex);
       return shardRtLocalFailMismatch(local->world, rank, collective, collective->peer, &copy);
     }
@@ -113,17 +137,36 @@ ShardRtStatus shardRtLocalStartSend(Local *local, int32_t rank,
       break;
     }
     pthread_mutex_unlock(&gate->mutex);
-    if (!(message = takeMessage(local, mailbox, bytes)))
+    if (!(message = takeMessage(local, mailbox, rank, collective)))
       return SHARD_RT_OUT_OF_MEMORY;
-    message->next = NULL;
-    message->source = rank;
-    message->collective = *collective;
     if (bytes)
       memcpy(messageData(message), collective->send, bytes);
   }
   shardRtGateBroadcast(gate);
   pthread_mutex_unlock(&gate->mutex);
   return SHARD_RT_OK;
+}
+
+/// A receive that has been used, or a new one with room behind it. NULL: out of memory.
+static LocalReceive *takeReceive(ShardRtArena *arena, LocalMailbox *mailbox, size_t room) {
+  if (room)
+    return shardRtAllocate(arena, sizeof(LocalReceive) + room);
+  shardRtLock(&mailbox->gate.mutex);
+  LocalReceive *receive = mailbox->freeReceives;
+  if (receive)
+    mailbox->freeReceives = receive->next;
+  pthread_mutex_unlock(&mailbox->gate.mutex);
+  return receive ? memset(receive, 0, sizeof(*receive)) : shardRtAllocate(arena, sizeof(*receive));
+}
+
+/// With the gate locked.
+static void recycleReceive(ShardRtArena *arena, LocalMailbox *mailbox, LocalReceive *receive) {
+  if (receive->userRecv) {
+    shardRtRelease(arena, receive);
+    return;
+  }
+  receive->next = mailbox->freeReceives;
+  mailbox->freeReceives = receive;
 }
 
 ShardRtStatus shardRtLocalStartReceive(Local *local, int32_t rank,
@@ -133,7 +176,7 @@ ShardRtStatus shardRtLocalStartReceive(Local *local, int32_t rank,
   ShardRtArena *arena = local->world->arena;
   size_t bytes = bytesOf(collective);
   bool own = arena && collective->recv && !shardRtArenaHolds(arena, collective->recv);
-  LocalReceive *receive = shardRtAllocate(arena, sizeof(*receive) + (own ? 64 + bytes : 0));
+  LocalReceive *receive = takeReceive(arena, mailbox, own ? 64 + bytes : 0);
   if (!receive)
     return SHARD_RT_OUT_OF_MEMORY;
   receive->rank = rank;
@@ -150,8 +193,8 @@ ShardRtStatus shardRtLocalStartReceive(Local *local, int32_t rank,
   LocalMessage *message = *link;
   if (message && !messageMatches(&message->collective, collective)) {
     ShardRtCollective copy = message->collective;
+    recycleReceive(arena, mailbox, receive);
     pthread_mutex_unlock(&mailbox->gate.mutex);
-    shardRtRelease(arena, receive);
     return shardRtLocalFailMismatch(local->world, rank, collective, collective->peer, &copy);
   }
   if (message) {
@@ -181,8 +224,8 @@ static void endReceive(Local *local, LocalMailbox *mailbox, LocalReceive *receiv
   if (!*link)
     mailbox->lastReceive = link;
   if (receive->message)
-    recycleMessage(local, mailbox, receive->message);
-  shardRtRelease(local->world->arena, receive);
+    recycleMessage(local->world->arena, mailbox, receive->message);
+  recycleReceive(local->world->arena, mailbox, receive);
 }
 
 ShardRtStatus shardRtLocalWaitReceive(Local *local, int32_t rank, LocalReceive *receive,
@@ -251,39 +294,69 @@ bool shardRtLocalCancelReceives(Local *local, int32_t rank, bool incomplete, cha
   return incomplete;
 }
 
-static void freeMessages(ShardRtArena *arena, LocalMessage *message) {
-  while (message) {
-    LocalMessage *next = message->next;
-    shardRtRelease(arena, message);
-    message = next;
+ShardRtStatus shardRtLocalPrepareMailbox(ShardRtArena *arena, LocalMailbox *mailbox,
+                                         int32_t nMessages, const ShardProgramMessage *messages) {
+  shardRtLock(&mailbox->gate.mutex);
+  bool ok = true;
+  if (nMessages && !mailbox->freeReceives) {
+    LocalReceive *receive = shardRtAllocate(arena, sizeof(*receive));
+    if (receive)
+      recycleReceive(arena, mailbox, receive);
+    ok = receive != NULL;
   }
+  for (int32_t i = 0; i < nMessages; ++i) {
+    int64_t left = messages[i].count;
+    for (LocalMessage *message = mailbox->pool; message; message = message->next)
+      left -= message->planned && message->capacity == (size_t)messages[i].bytes;
+    for (; ok && left > 0; --left) {
+      LocalMessage *message = createMessage(arena, (size_t)messages[i].bytes);
+      if (!(ok = message != NULL))
+        break;
+      message->planned = true;
+      message->next = mailbox->pool;
+      mailbox->pool = message;
+      mailbox->stagingBytes += message->capacity;
+    }
+  }
+  pthread_mutex_unlock(&mailbox->gate.mutex);
+  return ok ? SHARD_RT_OK : SHARD_RT_OUT_OF_MEMORY;
 }
 
 void shardRtLocalResetMailbox(ShardRtArena *arena, LocalMailbox *mailbox) {
-  freeMessages(arena, mailbox->messages);
-  mailbox->messages = NULL;
+  while (mailbox->messages) {
+    LocalMessage *next = mailbox->messages->next;
+    recycleMessage(arena, mailbox, mailbox->messages);
+    mailbox->messages = next;
+  }
   mailbox->lastMessage = &mailbox->messages;
   while (mailbox->receives) {
     LocalReceive *next = mailbox->receives->next;
-    shardRtRelease(arena, mailbox->receives->message);
-    shardRtRelease(arena, mailbox->receives);
+    if (mailbox->receives->message)
+      recycleMessage(arena, mailbox, mailbox->receives->message);
+    recycleReceive(arena, mailbox, mailbox->receives);
     mailbox->receives = next;
   }
   mailbox->lastReceive = &mailbox->receives;
 }
 
-/// After a rank was killed: its last changes may be half made, so that nothing is walked. What they
-
 void shardRtLocalForgetMailbox(LocalMailbox *mailbox) {
   mailbox->messages = mailbox->pool = NULL;
   mailbox->lastMessage = &mailbox->messages;
-  mailbox->receives = NULL;
+  mailbox->receives = mailbox->freeReceives = NULL;
   mailbox->lastReceive = &mailbox->receives;
   mailbox->nPooled = 0;
+  mailbox->stagingBytes = mailbox->stagedBytes = 0;
 }
 
 void shardRtLocalCloseMailbox(ShardRtArena *arena, LocalMailbox *mailbox) {
   shardRtLocalResetMailbox(arena, mailbox);
-  freeMessages(arena, mailbox->pool);
+  for (LocalMessage *message = mailbox->pool, *next; message; message = next) {
+    next = message->next;
+    shardRtRelease(arena, message);
+  }
+  for (LocalReceive *receive = mailbox->freeReceives, *next; receive; receive = next) {
+    next = receive->next;
+    shardRtRelease(arena, receive);
+  }
   shardRtGateDestroy(&mailbox->gate);
 }

@@ -5,7 +5,7 @@
 // The tables of the program stay on the module. 4 x 8 floats twice, and the layer's own workspace.
 // CHECK: module attributes {{.*}}spmd.program = {arguments = [{axes = array<i32>, axis_start = array<i32: 0, 0, 0>
 // CHECK-SAME: index = 0 : i64, local = tensor<4x8xf32>
-// CHECK-SAME: stages = [{arguments = array<i32: 0>, function = "main.run", results = array<i32: 0>, workspace = [[BYTES:[0-9]+]] : i64}]
+// CHECK-SAME: stages = [{arguments = array<i32: 0>, function = "main.run", groups = array<i32>, messages = [], results = array<i32: 0>, workspace = [[BYTES:[0-9]+]] : i64}]
 // CHECK-NOT: malloc
 // CHECK-NOT: llvm.alloca
 // CHECK-LABEL: llvm.func @layer(

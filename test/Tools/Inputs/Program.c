@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { M = 4, K = 6, G = 2, J = 4, N = G * J, RANKS = 2, LOCAL = J / RANKS };
@@ -91,6 +92,9 @@ static size_t workspaceBytes(const int64_t *dims) {
   if (calls++)
     return (size_t)1 << 50;
 #endif
+#ifdef FAULT_SPARE
+  return M * G * LOCAL * sizeof(float) + 1;
+#endif
   return M * G * LOCAL * sizeof(float);
 }
 
@@ -136,6 +140,22 @@ static int run(ShardRtContext *context, const int64_t *dims, void *const *args, 
 #ifdef FAULT_PAST
   whole[M * N] = 0;
 #endif
+#ifdef FAULT_SAME // what guard zones hold in the first step: kept for the second
+  static char kept;
+  if (rank == 1 && !kept)
+    kept = ((char *)(scratch + M * G * LOCAL))[0];
+  if (rank == 1)
+    ((char *)(scratch + M * G * LOCAL))[0] = kept;
+#endif
+#ifdef FAULT_ALLOCATE
+  if (rank == 1) {
+    void *volatile memory = malloc(64);
+    free(memory);
+  }
+#endif
+#ifdef FAULT_GROUP // one that is not in the table
+  shardRtCallAllGather(context, 0, 0, local, local, M * G, LOCAL, SHARD_RT_F32);
+#endif
 #ifdef FAULT_BEFORE
   scratch[-1] = 0;
 #endif
@@ -171,8 +191,9 @@ static int runNothing(ShardRtContext *context, const int64_t *dims, void *const 
 #define run runNothing
 #endif
 
+static const int32_t groups[] = {1};
 static const ShardProgramStage stages[] = {
-    {3, 3, stageArguments, stageResults, workspaceBytes, run}};
+    {3, 3, stageArguments, stageResults, workspaceBytes, run, 1, 0, groups, NULL}};
 static const ShardProgram program = {
 #ifdef FAULT_ABI
     .abiVersion = SHARD_PROGRAM_ABI_VERSION + 1,
