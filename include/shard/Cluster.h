@@ -67,6 +67,16 @@ typedef enum ShardRateType {
 } ShardRateType;
 #define SHARD_N_RATE_TYPES 7
 
+/// Contractions in fewer than 32 bits are cut into tiles of the result, so many at a time: the last
+/// turn, and tiles that reach over the edge, cost as full ones do. No units: not known.
+#define SHARD_MAX_TILES 8
+typedef struct ShardTiles {
+  int64_t units; // that compute a tile each
+  int32_t nSizes;
+  int64_t sizes[SHARD_MAX_TILES][2]; // rows and columns; the library takes the best
+  const char *source;
+} ShardTiles;
+
 /// What a device still reaches when `devices` of its node work at the same time; between one and
 /// so many, a straight line. No devices: they do not slow each other.
 typedef struct ShardBusy {
@@ -88,6 +98,7 @@ typedef struct ShardDeviceKind {
   /// Evaluations a second by [type][function]; where not given, they are operations like others.
   bool hasFunctions[SHARD_N_RATE_TYPES][SHARD_N_FUNCTIONS];
   ShardRate functions[SHARD_N_RATE_TYPES][SHARD_N_FUNCTIONS];
+  ShardTiles tiles;
   ShardBusy allBusy;          // what is left of that when neighbours work too
   ShardFigure launchSeconds;  // before an op starts
   ShardFigure failuresPerDay; // of one device with its share of the node

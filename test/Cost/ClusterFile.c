@@ -135,6 +135,16 @@ static const struct {
      "14:24: error: 'devices[0].flops.f32' is 0; expected a positive number", false},
     {"\"launchSeconds\": 5e-6", "\"launchSeconds\": -5e-6",
      "16:24: error: 'devices[0].launchSeconds' is -5e-06; expected 0 to 1e+06", false},
+    {"\"units\": 4", "\"units\": 0",
+     "16:49: error: 'devices[0].tiles.units' is 0; expected 1 to 65536", false},
+    {"\"units\": 4, ", "", "16:39: error: 'devices[0].tiles' has no 'units'", false},
+    {"[[256, 128], [64, 64]]", "[]",
+     "16:61: error: 'devices[0].tiles.sizes' has 0 elements; expected 1 to 8", false},
+    {"[256, 128]", "[256]",
+     "16:62: error: 'devices[0].tiles.sizes[0]' has 1 elements; expected 2 to 2", false},
+    {"[64, 64]", "[64, 0.5]",
+     "16:79: error: 'devices[0].tiles.sizes[1][1]' is no whole number; expected a whole number",
+     false},
     {"\"kind\": \"new\"", "\"kind\": \"old\"",
      "21:15: error: 'devices[1].kind' is 'old', as devices[0]", true},
     {"{\"f16\": {\"achieved\": 400e12, \"efficiency\": {\"m\": [1, 100], \"n\": [64], \"k\": [1, "
@@ -264,6 +274,9 @@ static void checkRight(const char *text, const json_t *schema) {
   checkNear(shardRateEffective(c, &old->vectorFlops[SHARD_RATE_F32]), 5e12, 1e-9, "measured peak");
   checkNear(shardRateEffective(c, &new->flops[SHARD_RATE_F16]), 400e12, 1e-9, "achieved alone");
   check(!new->hasFlops[SHARD_RATE_F32] && !new->hasVectorFlops[SHARD_RATE_F16], "not given", NULL);
+  check(old->tiles.units == 4 && old->tiles.nSizes == 2 && old->tiles.sizes[1][0] == 64 &&
+            strcmp(old->tiles.source, "a guide") == 0 && new->tiles.units == 0,
+        "tiles", NULL);
   check(strcmp(old->flops[SHARD_RATE_F16].peak.source, "the old maker") == 0 &&
             strcmp(old->efficiency[SHARD_RATE_F16].source, "a bench") == 0,
         "sources", NULL);

@@ -179,7 +179,7 @@ int main(void) {
   }
   // What the roofline leaves out is always slower: shapes that are not the best for the library,
   // and compute slowed by communication beside it.
-  check(sum < 15 && most < 20, "error of the step times", NULL);
+  check(sum < 13 && most < 18, "error of the step times", NULL);
   printf("step times: mean error %.2f %%, worst %.2f %%\n", sum, most);
   printf("%d checks, %d failures\n", nChecks, nFailures);
   return nFailures != 0;

@@ -95,6 +95,52 @@ static void checkOps(const char *twoKinds) {
   }
 }
 
+/// Results cut into tiles: full turns and the last one, edges, small results, and sweeps.
+static void checkTiles(void) {
+  ShardCluster *c = cluster("dgx-a100");
+  const ShardDeviceKind *kind = &c->deviceKinds[0];
+  static const struct {
+    int64_t batch, m, n, k;
+    double efficiency;
+  } rows[] = {
+      {1, 4096, 6912, 8192, 16.0 / 16},       // 256 x 128: 864 tiles, 8 turns of 108
+      {1, 2048, 4608, 12288, 16.0 / 18},      // 288, which are 2 2/3 turns of 3
+      {1, 2048, 12288, 12288, 1536 / 1620.0}, // 128 x 128: 14.2 turns of 15; of 256 rows 7.1 of 8
+      {1, 4097, 6912, 8192, 4097.0 * 54 / 128 / (17 * 108)}, // one row more: of 128 x 128, 17 turns
+      {27, 512, 512, 65536, 1}, // many products fill the turns together
+  };
+  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i) {
+    ShardOpWork work =
+        shardContractionWork(rows[i].batch, rows[i].m, rows[i].n, rows[i].k, 2, SHARD_RATE_F16);
+    ShardOpCost cost;
+    check(shardOpCost(c, kind, &work, &cost), "a tiled product", NULL);
+    checkNear(cost.efficiency, rows[i].efficiency, 1e-9, "tiles");
+    work.shape[1] = 0;
+    check(shardOpCost(c, kind, &work, &cost) && cost.efficiency == 1, "a shape not known", NULL);
+  }
+  // Less than a tile, or than fills the units: by its size alone; f32 has no such tiles.
+  const ShardOpWork small[] = {shardContractionWork(1, 64, 65536, 65536, 2, SHARD_RATE_F16),
+                               shardContractionWork(1, 1280, 1280, 131072, 2, SHARD_RATE_F16),
+                               shardContractionWork(1, 2048, 4608, 12288, 4, SHARD_RATE_F32)};
+  for (int i = 0; i < 3; ++i) {
+    ShardOpCost cost;
+    check(shardOpCost(c, kind, &small[i], &cost) && cost.efficiency == 1, "no tiles", NULL);
+  }
+  for (int side = 0; side < 3; ++side) {
+    double before = 0;
+    for (int64_t size = 1; size < 6000; ++size) {
+      int64_t shape[3] = {2048, 3000, 4096};
+      ShardOpCost cost;
+      shape[side] = size;
+      ShardOpWork work = shardContractionWork(1, shape[0], shape[1], shape[2], 2, SHARD_RATE_F16);
+      shardOpCost(c, kind, &work, &cost);
+      check(cost.seconds >= before * (1 - 1e-12), "a longer side, less time", NULL);
+      before = cost.seconds;
+    }
+  }
+  shardClusterDestroy(c);
+}
+
 static void checkTextbook(void) {
   ShardModelSizes dense = {.layers = 1, .hidden = 20480, .feedForward = 81920};
   checkNear(shardCountParameters(&dense).total, 5033164800, 1e-15, "one dense layer");
@@ -209,6 +255,7 @@ int main(int argc, char **argv) {
     return 2;
   }
   checkOps(argv[1]);
+  checkTiles();
   checkTextbook();
   checkMegatron();
   printf("%d checks, %d failures\n", nChecks, nFailures);

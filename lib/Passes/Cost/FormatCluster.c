@@ -57,6 +57,13 @@ static void printMeasured(FILE *out, const ShardCluster *cluster, const ShardDev
       fprintf(out, "  %-26s of %td shapes\n", name,
               grid->nSizes[0] * grid->nSizes[1] * grid->nSizes[2]);
   }
+  if (kind->tiles.units) {
+    fprintf(out, "  %-26s %" PRId64 " at a time, of", "tiles of contractions", kind->tiles.units);
+    for (int32_t i = 0; i < kind->tiles.nSizes; ++i)
+      fprintf(out, "%s %" PRId64 " x %" PRId64, i ? "," : "", kind->tiles.sizes[i][0],
+              kind->tiles.sizes[i][1]);
+    printSource(out, kind->tiles.source);
+  }
   if (kind->allBusy.devices)
     fprintf(out, "  %-26s %g of its rates\n", "beside busy neighbours", kind->allBusy.flops);
 }

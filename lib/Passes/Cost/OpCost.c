@@ -49,12 +49,35 @@ static double vectorSeconds(const ShardCluster *cluster, const ShardDeviceKind *
   return seconds + fmax(operations, 0) / perSecond;
 }
 
+/// The part of the work of the turns that a contraction takes which is its own, with the best of
+/// the tiles. 1: not known, or the result has less than a tile or does not fill the units once,
+/// which is what `efficiency` is about.
+static double tileEfficiency(const ShardTiles *tiles, const ShardOpWork *work) {
+  double rows = work->shape[0], columns = work->shape[1], units = (double)tiles->units;
+  double products = work->flops / (2 * rows * columns * work->shape[2]), best = 0;
+  for (int32_t i = 0; i < tiles->nSizes; ++i) {
+    double height = (double)tiles->sizes[i][0], width = (double)tiles->sizes[i][1];
+    double n = products * ceil(rows / height) * ceil(columns / width);
+    double turns = ceil(n / units * (1 - 1e-12));
+    if (rows < height || columns < width)
+      continue;
+    if (n < units)
+      return 1;
+    best = fmax(best, products * rows * columns / (turns * units * height * width));
+  }
+  return best > 0 ? best : 1;
+}
+
 /// The part of a type's rate that a contraction reaches.
 static double efficiencyOf(const ShardDeviceKind *kind, int type, const ShardOpWork *work) {
   const double *shape = work->shape;
-  if (kind->shapes[type].nSizes[0] && shape[0] > 0 && shape[1] > 0 && shape[2] > 0)
+  bool known = shape[0] > 0 && shape[1] > 0 && shape[2] > 0;
+  if (known && kind->shapes[type].nSizes[0])
     return shardShapeGridEvaluate(&kind->shapes[type], shape);
-  return shardCurveEvaluate(&kind->efficiency[type], work->flops);
+  bool tiled = known && type != SHARD_RATE_F64 && type != SHARD_RATE_F32;
+  // Each says what cannot be exceeded: of small sizes, and of shapes that tiles do not fit.
+  return fmin(shardCurveEvaluate(&kind->efficiency[type], work->flops),
+              tiled ? tileEfficiency(&kind->tiles, work) : 1);
 }
 
 bool shardOpCost(const ShardCluster *cluster, const ShardDeviceKind *kind, const ShardOpWork *work,

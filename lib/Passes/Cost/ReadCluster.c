@@ -20,6 +20,8 @@
 #define MAX_BYTES 1e30
 #define MAX_SECONDS 1e6
 #define MAX_RAILS 1024
+#define MAX_TILE_UNITS 65536
+#define MAX_TILE_SIDE 65536
 #define MAX_LIST 4096
 #define MAX_MEMORY_FRACTION 1000 // caches are that much faster than memory, at most
 
@@ -81,11 +83,40 @@ static bool readBusy(JsonReader *r, const JsonPath *path, json_t *value, const c
           jsonReadCurve(r, &memory, curve, MAX_MEMORY_FRACTION, source, &out->memoryEfficiency));
 }
 
+/// {"units": N, "sizes": [[ROWS, COLUMNS], ...], "source": TEXT}
+static bool readTiles(JsonReader *r, const JsonPath *path, json_t *value, const char *source,
+                      ShardTiles *out) {
+  static const char *const fields[] = {"units", "sizes", "source"};
+  JsonPath units = {path, fields[0], 0}, sizes = {path, fields[1], 0};
+  json_t *list = json_object_get(value, fields[1]);
+  out->source = source;
+  if (!jsonReadFields(r, path, value, COUNT(fields), fields) ||
+      !jsonReadSource(r, path, value, &out->source) || !jsonRequire(r, path, value, fields[0]) ||
+      !jsonRequire(r, path, value, fields[1]) ||
+      !jsonReadCount(r, &units, json_object_get(value, fields[0]), 1, MAX_TILE_UNITS,
+                     &out->units) ||
+      !jsonReadList(r, &sizes, list, 1, SHARD_MAX_TILES))
+    return false;
+  out->nSizes = (int32_t)json_array_size(list);
+  for (int32_t i = 0; i < out->nSizes; ++i) {
+    json_t *size = json_array_get(list, (size_t)i);
+    JsonPath at = {&sizes, NULL, (size_t)i};
+    if (!jsonReadList(r, &at, size, 2, 2))
+      return false;
+    for (size_t k = 0; k < 2; ++k) {
+      JsonPath side = {&at, NULL, k};
+      if (!jsonReadCount(r, &side, json_array_get(size, k), 1, MAX_TILE_SIDE, &out->sizes[i][k]))
+        return false;
+    }
+  }
+  return true;
+}
+
 static bool readDevice(JsonReader *r, const JsonPath *path, json_t *value, ShardDeviceKind *out) {
   static const char *const fields[] = {
       "kind",      "source",      "memoryBytes",   "memoryBytesPerSecond", "memoryEfficiency",
       "flops",     "vectorFlops", "launchSeconds", "failuresPerDay",       "linkBytesPerSecond",
-      "functions", "allBusy"};
+      "functions", "allBusy",     "tiles"};
   static const char *const required[] = {"kind", "memoryBytes", "memoryBytesPerSecond", "flops"};
   const char *source = "";
   if (!jsonReadFields(r, path, value, COUNT(fields), fields) ||
@@ -117,6 +148,8 @@ static bool readDevice(JsonReader *r, const JsonPath *path, json_t *value, Shard
       ok = readFunctions(r, &at, field, source, out);
     else if (strcmp(key, "allBusy") == 0)
       ok = readBusy(r, &at, field, source, &out->allBusy);
+    else if (strcmp(key, "tiles") == 0)
+      ok = readTiles(r, &at, field, source, &out->tiles);
     else if (strcmp(key, "launchSeconds") == 0)
       ok = jsonReadFigure(r, &at, field, 0, MAX_SECONDS, source, &out->launchSeconds);
     else if (strcmp(key, "failuresPerDay") == 0)
