@@ -8,9 +8,7 @@
 
 #include <string.h>
 
-enum { MAX_CHUNKS = 16 };
-
-static uint32_t usedAxes(const Search *search, const Node *node) {
+uint32_t shardReshardUsedAxes(const Search *search, const Node *node) {
   uint32_t used = node->partial;
   for (int32_t p = 0; p < search->problem->nPieces; ++p)
     for (int k = 0; k < node->cuts[p].nAxes; ++k)
@@ -25,36 +23,6 @@ static uint32_t usedAxes(const Search *search, const Node *node) {
 //===----------------------------------------------------------------------===//
 // Cuts
 //===----------------------------------------------------------------------===//
-
-// Storage of the target's cut with only its first `k` axes, as gathering the others leaves it.
-static int64_t targetChunk(const Search *search, int32_t p, int k) {
-  const Cut *target = &search->problem->target[p];
-  if (k == 0)
-    return search->problem->sizes[p];
-  return target->chunk * axesProduct(search->mesh, target->nAxes - k, &target->axes[k]);
-}
-
-// Axes that a cut shares with the target and that may stay.
-static int commonPrefix(const Search *search, int32_t p, const Cut *cut) {
-  const Cut *target = &search->problem->target[p];
-  if (cut->form != CUT_CHUNKS || target->form != CUT_CHUNKS)
-    return 0;
-  int n = 0;
-  while (n < cut->nAxes && n < target->nAxes && cut->axes[n] == target->axes[n])
-    ++n;
-  for (; n > 0; --n)
-    if (cut->chunk * axesProduct(search->mesh, cut->nAxes - n, &cut->axes[n]) ==
-        targetChunk(search, p, n))
-      break;
-  return n;
-}
-
-// Whether a piece is cut as the target's first axes are, and the target has more.
-static bool wantsMore(const Search *search, int32_t p, const Cut *cut) {
-  const Cut *target = &search->problem->target[p];
-  return cut->form == CUT_CHUNKS && target->form == CUT_CHUNKS && cut->nAxes < target->nAxes &&
-         commonPrefix(search, p, cut) == cut->nAxes;
-}
 
 static void append(Cut *cut, int n, const uint8_t *axes, int64_t chunk) {
   memcpy(&cut->axes[cut->nAxes], axes, (size_t)n);
@@ -75,44 +43,6 @@ static bool isInMeshOrder(const uint8_t *axes, int n) {
     if (axes[k] < axes[k - 1])
       return false;
   return true;
-}
-
-static void addChunk(int64_t *chunks, int *count, int64_t chunk) {
-  for (int k = 0; k < *count; ++k)
-    if (chunks[k] == chunk)
-      return;
-  if (*count < MAX_CHUNKS)
-    chunks[(*count)++] = chunk;
-}
-
-// Chunks that cutting a piece further over these axes can have: as the target has it, the smallest,
-// and, of a whole piece, somewhat larger ones and those that leave full chunks when other axes cut
-// it further. All ranks' parts must be chunks of the whole piece, and none larger than before.
-static int chunksAfter(const Search *search, int32_t p, const Cut *cut, int n, const uint8_t *axes,
-                       int64_t *out) {
-  int64_t devices = axesProduct(search->mesh, n, axes);
-  const Cut *target = &search->problem->target[p];
-  int count = 0;
-  if (cut->form != CUT_CHUNKS || cut->nAxes + n > MAX_AXES)
-    return 0;
-  if (wantsMore(search, p, cut) && cut->nAxes + n <= target->nAxes &&
-      memcmp(&target->axes[cut->nAxes], axes, (size_t)n) == 0 &&
-      targetChunk(search, p, cut->nAxes + n) <= cut->chunk)
-    addChunk(out, &count, targetChunk(search, p, cut->nAxes + n));
-  int64_t least = ceilDivide(cut->chunk, devices);
-  if (cut->nAxes) {
-    if (least * devices == cut->chunk)
-      addChunk(out, &count, least);
-    return count;
-  }
-  addChunk(out, &count, least);
-  for (int64_t more = 1; search->isUneven && more <= 3 && least + more < cut->chunk; ++more)
-    addChunk(out, &count, least + more);
-  for (int64_t unit = 2; search->isUneven && unit <= search->problem->nDevices / devices; ++unit)
-    if (search->problem->nDevices / devices % unit == 0 &&
-        ceilDivide(least, unit) * unit <= cut->chunk)
-      addChunk(out, &count, ceilDivide(least, unit) * unit);
-  return count;
 }
 
 static ShardReshardStep stepOf(ShardReshardStepKind kind, int32_t from, int32_t to, int n,
@@ -154,17 +84,18 @@ static void trySlice(Search *search, int32_t at, int32_t p, int n, const uint8_t
 
 // A cut that the target wants and that needs no data; it makes all that follows smaller.
 static bool tryWantedSlice(Search *search, int32_t at) {
-  uint32_t used = usedAxes(search, &search->nodes[at]);
+  uint32_t used = shardReshardUsedAxes(search, &search->nodes[at]);
   for (int32_t p = 0; p < search->problem->nPieces; ++p) {
     const Cut *cut = &search->nodes[at].cuts[p], *target = &search->problem->target[p];
-    if (!wantsMore(search, p, cut))
+    if (!shardReshardWantsMore(search, p, cut))
       continue;
     int n = 0;
     while (cut->nAxes + n < target->nAxes && !(used >> target->axes[cut->nAxes + n] & 1))
       ++n;
-    if (!n || targetChunk(search, p, cut->nAxes + n) > cut->chunk)
+    if (!n || shardReshardTargetChunk(search, p, cut->nAxes + n) > cut->chunk)
       continue;
-    trySlice(search, at, p, n, &target->axes[cut->nAxes], targetChunk(search, p, cut->nAxes + n));
+    trySlice(search, at, p, n, &target->axes[cut->nAxes],
+             shardReshardTargetChunk(search, p, cut->nAxes + n));
     return true;
   }
   return false;
@@ -172,15 +103,14 @@ static bool tryWantedSlice(Search *search, int32_t at) {
 
 // Ranks that hold the same partial value may each reduce a part of it.
 static void tryOtherSlices(Search *search, int32_t at) {
-  uint32_t used = usedAxes(search, &search->nodes[at]);
+  uint32_t used = shardReshardUsedAxes(search, &search->nodes[at]);
   for (uint8_t axis = 0; axis < search->mesh->nAxes; ++axis)
     for (int32_t p = 0; p < search->problem->nPieces && !(used >> axis & 1); ++p) {
-      int64_t chunks[MAX_CHUNKS];
-      int n = search->mesh->sizes[axis] == 1
-                  ? 0
-                  : chunksAfter(search, p, &search->nodes[at].cuts[p], 1, &axis, chunks);
-      for (int k = 0; k < n; ++k)
-        trySlice(search, at, p, 1, &axis, chunks[k]);
+      if (search->mesh->sizes[axis] == 1)
+        continue;
+      shardReshardChunksAfter(search, p, &search->nodes[at].cuts[p], 1, &axis);
+      for (size_t k = 0; k < search->nChunks; ++k)
+        trySlice(search, at, p, 1, &axis, search->chunks[k]);
     }
 }
 
@@ -205,13 +135,12 @@ static void tryReductions(Search *search, int32_t at) {
                      (search->problem->nDevices / devices);
     shardReshardAddNode(search, at, child.node, step);
     for (int32_t p = 0; p < search->problem->nPieces; ++p) {
-      int64_t chunks[MAX_CHUNKS];
-      int nChunks = chunksAfter(search, p, &search->nodes[at].cuts[p], n, axes, chunks);
-      for (int k = 0; k < nChunks; ++k) {
+      shardReshardChunksAfter(search, p, &search->nodes[at].cuts[p], n, axes);
+      for (size_t k = 0; k < search->nChunks; ++k) {
         Child child;
         beginChild(search, at, &child);
-        int64_t part = storage / child.cuts[p].chunk * chunks[k];
-        append(&child.cuts[p], n, axes, chunks[k]);
+        int64_t part = storage / child.cuts[p].chunk * search->chunks[k];
+        append(&child.cuts[p], n, axes, search->chunks[k]);
         child.node.partial &= ~set;
         ShardReshardStep step = stepOf(SHARD_RESHARD_REDUCE_SCATTER, -1, p, n, axes);
         step.combiner = search->sourceCombiner;
@@ -229,9 +158,9 @@ static void tryAllToAlls(Search *search, int32_t at) {
     for (int32_t j = 0; j < problem->nPieces; ++j) {
       const Cut *source = &search->nodes[at].cuts[i], *have = &search->nodes[at].cuts[j],
                 *want = &problem->target[j];
-      if (i == j || source->form != CUT_CHUNKS || !wantsMore(search, j, have))
+      if (i == j || source->form != CUT_CHUNKS || !shardReshardWantsMore(search, j, have))
         continue;
-      int most = source->nAxes - commonPrefix(search, i, source);
+      int most = source->nAxes - shardReshardCommonPrefix(search, i, source);
       if (most > want->nAxes - have->nAxes)
         most = want->nAxes - have->nAxes;
       for (int n = 1; n <= most; ++n) {
@@ -241,7 +170,7 @@ static void tryAllToAlls(Search *search, int32_t at) {
           continue;
         Child child;
         beginChild(search, at, &child);
-        int64_t chunk = targetChunk(search, j, child.cuts[j].nAxes + n);
+        int64_t chunk = shardReshardTargetChunk(search, j, child.cuts[j].nAxes + n);
         int64_t part = storage / child.cuts[j].chunk * chunk;
         append(&child.cuts[j], n, axes, chunk);
         strip(search, i, &child.cuts[i], n);
@@ -258,7 +187,7 @@ static void tryAllGathers(Search *search, int32_t at) {
     Cut cut = search->nodes[at].cuts[p];
     if (cut.form != CUT_CHUNKS)
       continue;
-    int most = cut.nAxes - commonPrefix(search, p, &cut);
+    int most = cut.nAxes - shardReshardCommonPrefix(search, p, &cut);
     for (int n = 1; n <= most; ++n) {
       const uint8_t *axes = &cut.axes[cut.nAxes - n];
       if (!isInMeshOrder(axes, n))
@@ -299,7 +228,7 @@ static bool canEnter(const Search *search, const Node *node) {
     if (memcmp(cut, target, sizeof(Cut)) == 0)
       continue;
     if (cut->form != CUT_CHUNKS || target->form != CUT_CHUNKS || cut->nAxes <= target->nAxes ||
-        commonPrefix(search, p, cut) != target->nAxes)
+        shardReshardCommonPrefix(search, p, cut) != target->nAxes)
       return false;
     for (int k = target->nAxes; k < cut->nAxes; ++k)
       if (!(search->enters >> cut->axes[k] & 1))
@@ -376,13 +305,13 @@ void shardReshardExpand(Search *search, int32_t at) {
   if (search->nodes[at].partial) {
     tryReductions(search, at);
     tryOtherSlices(search, at);
-    if (search->isUneven && search->nodes[at].step.kind != SHARD_RESHARD_EXCHANGE) {
+    if (search->isUneven && !exchangesNoMore(&search->nodes[at])) {
       Cut cuts[MAX_PIECES];
       for (int32_t p = 0; p < search->problem->nPieces; ++p)
         cuts[p] = (Cut){.chunk = search->problem->sizes[p]};
-      tryEveryExchange(
-          search, at, cuts,
-          ~usedAxes(search, &(Node){.partial = search->nodes[at].partial, .cuts = cuts}));
+      tryEveryExchange(search, at, cuts,
+                       ~shardReshardUsedAxes(
+                           search, &(Node){.partial = search->nodes[at].partial, .cuts = cuts}));
     }
     return;
   }

@@ -91,6 +91,15 @@ static inline int64_t positionOf(const ShardReshardMesh *mesh, int32_t n, const 
 /// Elements that ranks lack of `to` when they hold `from`, over all ranks of the mesh; `*outMost`
 /// (may be null) receives the most boxes that one rank gets from others.
 int64_t shardReshardLack(const Problem *problem, const Cut *from, const Cut *to, int32_t *outMost);
+/// As shardReshardLack, but ranks that differ on the axes of `together` only need one copy among
+/// them; at the least, as they may hold some twice.
+int64_t shardReshardLackTogether(const Problem *problem, const Cut *from, const Cut *to,
+                                 uint32_t together);
+/// The least that ranks which differ only on the axes of `among` must get together: where any one
+/// of them may take what they all want, else where each element that they hold of `from`, which is
+/// not cut by these axes, stays with one of them.
+int64_t shardReshardLackAmong(const Problem *problem, const Cut *from, const Cut *to,
+                              uint32_t among, bool anyOfThem);
 /// Elements that all ranks want together.
 int64_t shardReshardWanted(const Problem *problem, const Cut *to);
 

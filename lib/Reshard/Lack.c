@@ -83,34 +83,80 @@ static int64_t holdersOf(const Problem *problem, int32_t p, const Cut *cut, int3
   return count;
 }
 
+typedef struct Share {
+  int64_t wanted, held; // elements; of those wanted
+  int64_t all;          // that it holds, wanted or not
+  int64_t boxes;        // from how many ranks what is wanted could come
+} Share;
+
+// What the rank at these coordinates wants of `to`, and what of it `from` gives.
+static Share shareOf(const Problem *problem, const Cut *from, const Cut *to,
+                     const int64_t *coordinates, bool countsBoxes) {
+  Share share = {1, 1, 1, 1};
+  for (int32_t p = 0; p < problem->nPieces && (share.wanted || share.all); ++p) {
+    Interval one[2];
+    const Interval *held, *want;
+    int32_t m = shardReshardHeld(
+        problem, p, &from[p], positionOf(problem->mesh, from[p].nAxes, from[p].axes, coordinates),
+        &one[0], &held);
+    int32_t n = shardReshardHeld(problem, p, &to[p],
+                                 positionOf(problem->mesh, to[p].nAxes, to[p].axes, coordinates),
+                                 &one[1], &want);
+    share.all *= lengthOf(m, held);
+    share.wanted *= lengthOf(n, want);
+    share.held *= overlapOf(m, held, n, want);
+    if (countsBoxes && share.wanted)
+      share.boxes *= holdersOf(problem, p, &from[p], n, want);
+  }
+  return share;
+}
+
 int64_t shardReshardLack(const Problem *problem, const Cut *from, const Cut *to, int32_t *outMost) {
   Group group = shardReshardGroup(problem, from, to);
   int64_t lack = 0, most = 0;
   for (int64_t r = 0; r < group.nRanks; ++r) {
     int64_t coordinates[MAX_AXES];
     shardReshardCoordinates(problem, &group, r, coordinates);
-    int64_t wanted = 1, have = 1, boxes = 1;
-    for (int32_t p = 0; p < problem->nPieces && wanted; ++p) {
-      Interval one[2];
-      const Interval *held, *want;
-      int32_t m = shardReshardHeld(
-          problem, p, &from[p], positionOf(problem->mesh, from[p].nAxes, from[p].axes, coordinates),
-          &one[0], &held);
-      int32_t n = shardReshardHeld(problem, p, &to[p],
-                                   positionOf(problem->mesh, to[p].nAxes, to[p].axes, coordinates),
-                                   &one[1], &want);
-      wanted *= lengthOf(n, want);
-      have *= overlapOf(m, held, n, want);
-      if (outMost && wanted)
-        boxes *= holdersOf(problem, p, &from[p], n, want);
-    }
-    lack += wanted - (wanted ? have : 0);
-    if (wanted && boxes - (have > 0) > most)
-      most = boxes - (have > 0);
+    Share share = shareOf(problem, from, to, coordinates, outMost != NULL);
+    lack += share.wanted - share.held;
+    if (share.wanted && share.boxes - (share.held > 0) > most)
+      most = share.boxes - (share.held > 0);
   }
   if (outMost)
     *outMost = most > INT32_MAX ? INT32_MAX : (int32_t)most;
   return lack * group.repeats;
+}
+
+int64_t shardReshardLackAmong(const Problem *problem, const Cut *from, const Cut *to,
+                              uint32_t among, bool anyOfThem) {
+  Group used = shardReshardGroup(problem, from, to);
+  Group outer = {.nRanks = 1}, inner = {.nRanks = 1};
+  for (int32_t a = 0; a < problem->mesh->nAxes; ++a) {
+    Group *group = among >> a & 1 ? &inner : &outer;
+    if (group == &outer && !memchr(used.axes, a, (size_t)used.nAxes))
+      continue;
+    group->axes[group->nAxes++] = (uint8_t)a;
+    group->nRanks *= problem->mesh->sizes[a];
+  }
+  int64_t lack = 0;
+  for (int64_t r = 0; r < outer.nRanks; ++r) {
+    Share sum = {0};
+    for (int64_t i = 0; i < inner.nRanks; ++i) {
+      int64_t coordinates[MAX_AXES], more[MAX_AXES];
+      shardReshardCoordinates(problem, &outer, r, coordinates);
+      shardReshardCoordinates(problem, &inner, i, more);
+      for (int32_t a = 0; a < MAX_AXES; ++a)
+        coordinates[a] += more[a];
+      Share share = shareOf(problem, from, to, coordinates, false);
+      sum.wanted = anyOfThem ? share.wanted : sum.wanted + share.wanted;
+      sum.held += share.held;
+      sum.all = share.all;
+    }
+    if (!anyOfThem && sum.held > sum.all)
+      sum.held = sum.all;
+    lack += sum.wanted > sum.held ? sum.wanted - sum.held : 0;
+  }
+  return lack * (problem->nDevices / (outer.nRanks * inner.nRanks));
 }
 
 int64_t shardReshardWanted(const Problem *problem, const Cut *to) {

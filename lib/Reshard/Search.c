@@ -1,7 +1,8 @@
 //===- Search.c - The cheapest chain of steps ---------------------*- C -*-===//
 // A* (Hart, Nilsson and Raphael 1968) over placements; the bound on what is still to be sent is
-// what ranks lack (Lack.c), or all that they want while a value is partial: each element then needs
-// something from another rank.
+// what ranks lack (Lack.c). While a value is partial it is all that they want, as each element then
+// needs something from another rank; after a local cut it is what the reduction sends and what
+// ranks lack of the parts that they kept.
 //===----------------------------------------------------------------------===//
 
 #include "Search.h"
@@ -56,14 +57,58 @@ static int64_t percentOf(const Search *search, ShardReshardStepKind kind) {
   return percent > 0 ? percent : 100;
 }
 
-static int64_t boundOf(const Search *search, const Node *node) {
-  if (search->enters)
-    return 0;
+static int64_t devicesOf(const Search *search, uint32_t axes) {
+  int64_t n = 1;
+  for (int32_t a = 0; a < search->mesh->nAxes; ++a)
+    n *= axes >> a & 1 ? search->mesh->sizes[a] : 1;
+  return n;
+}
+
+// What combining the axes of `partial` sends at the least, if no exchange comes before: each rank
+// n - 1 parts, and those of an all-reduce again to have n copies.
+static int64_t leastReduction(const Search *search, const Node *node, uint32_t partial) {
   const Problem *problem = search->problem;
-  int64_t bytes = node->partial ? search->wantedBytes
-                                : shardReshardLack(problem, node->cuts, problem->target, NULL) *
-                                      problem->elementBytes;
+  int64_t n = devicesOf(search, partial);
+  int64_t others = devicesOf(search, ~(partial | shardReshardUsedAxes(search, node)));
+  return shardReshardStorage(problem, node->cuts) * (n - 1) * (problem->nDevices / (n * others)) *
+         problem->elementBytes;
+}
+
+// Each element that ranks want once combined needs something from another rank.
+static int64_t leastOfPartial(const Search *search, uint32_t partial) {
+  return devicesOf(search, partial) > 1 ? search->wantedBytes : 0;
+}
+
+static int64_t boundOf(const Search *search, const Node *node) {
+  int64_t bytes = node->lackBytes;
+  if (node->partial) {
+    bytes += leastReduction(search, node, node->partial);
+    int64_t other = INT64_MAX; // an exchange comes first, or when some of the axes are combined
+    if (!exchangesNoMore(node))
+      other = leastOfPartial(search, node->partial);
+    for (int32_t a = 0; a < search->mesh->nAxes; ++a) {
+      uint32_t axis = UINT32_C(1) << a;
+      if (!(node->partial & axis) || node->partial == axis)
+        continue;
+      int64_t two =
+          leastReduction(search, node, axis) + leastOfPartial(search, node->partial & ~axis);
+      other = two < other ? two : other;
+    }
+    bytes = other < bytes ? other : bytes;
+  }
   return bytes * search->leastPercent;
+}
+
+static int64_t lackOf(const Search *search, const Node *node) {
+  const Problem *problem = search->problem;
+  int64_t elements;
+  if (search->enters)
+    elements = shardReshardLackAmong(problem, node->cuts, problem->target, search->enters, true);
+  else if (node->partial)
+    elements = shardReshardLackAmong(problem, node->cuts, problem->target, node->partial, false);
+  else
+    elements = shardReshardLack(problem, node->cuts, problem->target, NULL);
+  return elements * problem->elementBytes;
 }
 
 static bool isBetter(const Node *a, const Node *b) {
@@ -75,6 +120,47 @@ static bool isBetter(const Node *a, const Node *b) {
   if (a->nRounds != b->nRounds)
     return a->nRounds < b->nRounds;
   return a->nSteps < b->nSteps;
+}
+
+static bool comesBefore(const Search *search, int32_t a, int32_t b) {
+  const Node *x = &search->nodes[a], *y = &search->nodes[b];
+  return isBetter(x, y) || (a < b && !isBetter(y, x));
+}
+
+static void putInHeap(Search *search, size_t at, int32_t index) {
+  search->heap[at] = index;
+  search->nodes[index].heapAt = at;
+}
+
+static void siftUp(Search *search, size_t at) {
+  int32_t index = search->heap[at];
+  for (; at && comesBefore(search, index, search->heap[(at - 1) / 2]); at = (at - 1) / 2)
+    putInHeap(search, at, search->heap[(at - 1) / 2]);
+  putInHeap(search, at, index);
+}
+
+static void pushHeap(Search *search, int32_t index) {
+  search->heap = shardArenaGrow(search->problem->arena, search->heap, search->nHeap,
+                                &search->heapCapacity, search->nHeap + 1, sizeof(int32_t));
+  putInHeap(search, search->nHeap++, index);
+  siftUp(search, search->nHeap - 1);
+}
+
+static int32_t popHeap(Search *search) {
+  assert(search->nHeap && "an exchange leads anywhere");
+  int32_t best = search->heap[0], last = search->heap[--search->nHeap];
+  size_t at = 0;
+  for (size_t child; (child = 2 * at + 1) < search->nHeap; at = child) {
+    if (child + 1 < search->nHeap &&
+        comesBefore(search, search->heap[child + 1], search->heap[child]))
+      ++child;
+    if (!comesBefore(search, search->heap[child], last))
+      break;
+    putInHeap(search, at, search->heap[child]);
+  }
+  if (search->nHeap)
+    putInHeap(search, at, last);
+  return best;
 }
 
 // Messages that a rank sends one after the other; on a ring of n, n - 1.
@@ -98,6 +184,11 @@ void shardReshardAddNode(Search *search, int32_t parent, Node child, ShardReshar
   child.parent = parent;
   child.step = step;
   child.settled = false;
+  if (step.kind == SHARD_RESHARD_SLICE || step.kind == SHARD_RESHARD_REDUCE_SCATTER) {
+    child.lackBytes = from->lackBytes; // and no less, as ranks hold less
+    if (child.cost + boundOf(search, &child) > search->costLimit)
+      return;
+  }
   int32_t known = findNode(search, &child);
   if (known >= 0) {
     Node *other = &search->nodes[known];
@@ -105,33 +196,37 @@ void shardReshardAddNode(Search *search, int32_t parent, Node child, ShardReshar
     if (!isBetter(&child, other))
       return;
     child.cuts = other->cuts;
+    child.lackBytes = other->lackBytes;
+    int64_t bound = boundOf(search, &child); // depends on the step that led here
+    child.bound = bound < child.bound ? bound : child.bound;
+    bool wasSettled = other->settled;
+    child.heapAt = other->heapAt;
     *other = child;
+    if (wasSettled)
+      pushHeap(search, known);
+    else
+      siftUp(search, child.heapAt);
     return;
   }
+  child.lackBytes = lackOf(search, &child);
+  child.bound = boundOf(search, &child);
+  if (child.cost + child.bound > search->costLimit)
+    return;
   Cut *cuts = SHARD_ARENA_ARRAY(problem->arena, Cut, problem->nPieces);
   memcpy(cuts, child.cuts, (size_t)problem->nPieces * sizeof(Cut));
   child.cuts = cuts;
-  child.bound = boundOf(search, &child);
   search->nodes = shardArenaGrow(problem->arena, search->nodes, search->nNodes, &search->capacity,
                                  search->nNodes + 1, sizeof(Node));
   search->nodes[search->nNodes++] = child;
   growTable(search);
   if (findNode(search, &child) < 0)
     insertInTable(search, (int32_t)search->nNodes - 1);
+  pushHeap(search, (int32_t)search->nNodes - 1);
 }
 
 //===----------------------------------------------------------------------===//
 // The search
 //===----------------------------------------------------------------------===//
-
-static int32_t nearest(const Search *search) {
-  int32_t best = -1;
-  for (size_t i = 0; i < search->nNodes; ++i)
-    if (!search->nodes[i].settled &&
-        (best < 0 || isBetter(&search->nodes[i], &search->nodes[best])))
-      best = (int32_t)i;
-  return best;
-}
 
 static bool isGoal(const Search *search, const Node *node) {
   return !node->partial && (search->enters == 0 || node->entered) &&
@@ -186,8 +281,11 @@ static int64_t bufferElements(const Problem *problem, const ShardReshardStep *st
 }
 
 static Search beginSearch(Problem *problem, const ShardReshardOptions *options) {
-  Search search = {
-      .problem = problem, .mesh = problem->mesh, .options = options, .leastPercent = 100};
+  Search search = {.problem = problem,
+                   .mesh = problem->mesh,
+                   .options = options,
+                   .leastPercent = 100,
+                   .costLimit = INT64_MAX};
   for (int k = 0; k < SHARD_RESHARD_N_STEP_KINDS; ++k)
     if (percentOf(&search, k) < search.leastPercent)
       search.leastPercent = percentOf(&search, k);
@@ -211,6 +309,8 @@ static Search beginSearch(Problem *problem, const ShardReshardOptions *options) 
                        isUneven(problem, p, &problem->target[p]) ||
                        (start.partial && problem->sizes[p] % problem->nDevices != 0);
   search.wantedBytes = shardReshardWanted(problem, problem->target) * problem->elementBytes;
+  search.wantedBytes /= devicesOf(&search, search.enters); // once for all ranks that take part
+  start.lackBytes = lackOf(&search, &start);
   start.bound = boundOf(&search, &start);
   search.nodes = shardArenaGrow(problem->arena, NULL, 0, &search.capacity, 32, sizeof(Node));
   search.nodes[search.nNodes++] = start;
@@ -250,15 +350,28 @@ static void writePlan(const Search *search, int32_t at, ShardReshardPlan *plan) 
   plan->mixedForm = forms;
 }
 
+// The goal's node.
+static int32_t findGoal(Search *search) {
+  int32_t at = 0;
+  while (!isGoal(search, &search->nodes[at])) {
+    search->nodes[at].settled = true;
+    shardReshardExpand(search, at);
+    at = popHeap(search);
+  }
+  return at;
+}
+
 void shardReshardSearch(Problem *problem, const ShardReshardOptions *options,
                         ShardReshardPlan *plan) {
   Search search = beginSearch(problem, options);
-  int32_t at = 0;
-  while (!isGoal(&search, &search.nodes[at])) {
-    search.nodes[at].settled = true;
-    shardReshardExpand(&search, at);
-    at = nearest(&search);
-    assert(at >= 0 && "an exchange leads anywhere");
+  int32_t goal = findGoal(&search);
+  if (search.isUneven && search.nodes[0].partial) {
+    // A plan that is as good or nearly so shows which of many chunks are worth a look.
+    Search fine = beginSearch(problem, options);
+    fine.triesAllChunks = true;
+    fine.costLimit = search.nodes[goal].cost;
+    search = fine;
+    goal = findGoal(&search);
   }
-  writePlan(&search, at, plan);
+  writePlan(&search, goal, plan);
 }

@@ -185,18 +185,15 @@ static int usedAxes(const Place *place) {
   return used;
 }
 
-// The piece cut further over an axis, in its i-th possible chunk; false: no such chunk. Of a whole
-// piece the least ones, and multiples of what the target has.
-static bool cutFurther(const Mesh *mesh, const Piece *piece, const Piece *target, int axis, int i,
-                       Piece *out) {
+// The piece cut further over an axis, in its i-th possible chunk; false: no such chunk. A whole
+// piece can have any.
+static bool cutFurther(const Mesh *mesh, const Piece *piece, int axis, int i, Piece *out) {
   int n = mesh->sizes[axis], least = (piece->chunk + n - 1) / n;
   *out = *piece;
   out->axes[out->nAxes++] = axis;
-  out->chunk = i < 8 ? least + i : target->chunk * (i - 7);
-  if (out->chunk < least || out->chunk > piece->size)
-    out->chunk = least;
+  out->chunk = least + i;
   if (piece->nAxes == 0)
-    return i < 8 + mesh->nRanks;
+    return out->chunk <= piece->size;
   return i == 0 && least * n == piece->chunk;
 }
 
@@ -218,8 +215,7 @@ static void tryCutsAndScatters(Table *t, const Entry *from) {
     for (int p = 0; p < from->place.nPieces; ++p)
       for (int i = 0;; ++i) {
         Place next = from->place;
-        if (!cutFurther(mesh, &from->place.pieces[p], &t->c->to.pieces[p], axis, i,
-                        &next.pieces[p]))
+        if (!cutFurther(mesh, &from->place.pieces[p], axis, i, &next.pieces[p]))
           break;
         long sent = 0;
         if (scatters) {
@@ -244,8 +240,7 @@ static void tryGathersAndMoves(Table *t, const Entry *from) {
     for (int q = 0; q < from->place.nPieces; ++q)
       for (int i = 0; q != p; ++i) {
         Place moved = next;
-        if (!cutFurther(mesh, &from->place.pieces[q], &t->c->to.pieces[q], axis, i,
-                        &moved.pieces[q]))
+        if (!cutFurther(mesh, &from->place.pieces[q], axis, i, &moved.pieces[q]))
           break;
         Place sent = from->place; // a part of the padded storage
         sent.pieces[q] = moved.pieces[q];
@@ -292,7 +287,7 @@ static void exchangeToEntrances(Table *t, const Entry *from, Place *place, int f
   for (int axis = 0; axis < mesh->nAxes; ++axis)
     for (int p = 0; p < place->nPieces && (free >> axis & 1); ++p) {
       Piece old = place->pieces[p];
-      bool fits = cutFurther(mesh, &old, &old, axis, 0, &place->pieces[p]);
+      bool fits = cutFurther(mesh, &old, axis, 0, &place->pieces[p]);
       if (t->c->to.pieces[p].nAxes == 0) { // any chunks reach the end of a whole piece
         Piece *piece = &place->pieces[p];
         int n = axesSize(mesh, piece->nAxes, piece->axes);

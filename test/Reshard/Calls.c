@@ -112,9 +112,33 @@ static void testPlans(void) {
   expectPlan(&mesh, &major, &partial, NULL, "E", 0, "a cut value enters a sum");
 }
 
+// Chunks that neither are the smallest nor the target's: shares of fewer ranks meet what is wanted.
+static void testChunks(void) {
+  // 80 columns over four, wanted 32, 32, 16 and none: three shares of 27 are reduced, not four
+  // of 20.
+  const ShardReshardMesh mesh = {.nAxes = 2, .sizes = {2, 4}};
+  ShardReshardPlacement sum = {
+      .nPieces = 3,
+      .pieces = {{.size = 80}, {.dim = 1, .size = 16}, {.dim = 2, .size = 80}},
+      .partial = {SHARD_RESHARD_PRODUCT}};
+  ShardReshardPlacement blocks = sum;
+  blocks.partial[0] = SHARD_RESHARD_NONE;
+  blocks.pieces[0] = (ShardReshardPiece){.size = 80, .nAxes = 1, .axes = {0}, .chunk = 48};
+  blocks.pieces[2] =
+      (ShardReshardPiece){.dim = 2, .size = 80, .nAxes = 1, .axes = {1}, .chunk = 32};
+  expectPlan(&mesh, &sum, &blocks, NULL, "srx", 663040, "three of four share a reduction");
+  // Of a piece that other axes cut further: 67 rows over c in 40, over c and a in 20, all three
+  // in 10.
+  const ShardReshardMesh cube = {.nAxes = 3, .sizes = {2, 2, 2}};
+  ShardReshardPlacement from = onePiece(67, 0, 0, 0), to = onePiece(67, 2, 2, 1);
+  from.partial[1] = to.partial[0] = SHARD_RESHARD_AND;
+  expectPlan(&cube, &from, &to, NULL, "ssrxE", 460, "chunks that are cut twice more");
+}
+
 int main(void) {
   testRefusals();
   testPlans();
+  testChunks();
   printf("%d failures\n", nFailures);
   return nFailures != 0;
 }

@@ -1,13 +1,15 @@
 //===- Reshard.c - All pairs of placements, run and counted -------*- C -*-===//
-// usage: shard-reshard-pairs [--seed=N] [--pairs=N] [--plant=exchange|reduce-scatter |
-// --programs=DIR] On meshes of 8, 2x4, 2x2x2 and 2x2x2x2 ranks, every pair of placements of tensors
+// usage: shard-reshard-pairs [--seed=N] [--pairs=N] [--bytes]
+//                            [--plant=exchange|reduce-scatter | --programs=DIR]
+// On meshes of 8, 2x4, 2x2x2 and 2x2x2x2 ranks, every pair of placements of tensors
 // up to rank 3, or
 // --pairs of them where there are more (half of them uneven, partial or over some of the axes
 // only). Each is planned, run on CPU ranks and compared element by element; the bytes that ranks
 // sent must be those of the plan, and those the fewest that a brute force finds; no rank may hold
 // more than the larger end and one step's buffer. --plant makes the engine overcharge a move: the
-// brute force must then find dearer plans, else the program fails. --programs writes --pairs pairs
-// a mesh as DIR/0.mlir to DIR/3.mlir instead (Programs.c).
+// brute force must then find dearer plans, else the program fails. --bytes draws partial values of
+// odd sizes, larger ones than can be run in numbers, and compares bytes only. --programs writes
+// --pairs pairs a mesh as DIR/0.mlir to DIR/3.mlir instead (Programs.c).
 //===----------------------------------------------------------------------===//
 
 #include "Case.h"
@@ -26,6 +28,7 @@ static uint64_t randomBits(void) { // splitmix64
 }
 static int randomBelow(int n) { return (int)(randomBits() % (uint64_t)n); }
 
+static bool bytesOnly;
 static int64_t nFailures, nDearer, nCompared, nRun, nChecked;
 static void fail(const Case *c, const char *what) {
   char from[128], to[128];
@@ -112,7 +115,9 @@ static bool usesSome(const Mesh *mesh, const Place *place) {
   return used > 0 && used < mesh->nAxes;
 }
 
-static Case makeCase(const Mesh *mesh, const Layout *from, const Layout *to, bool even) {
+// Odd sizes are at most `most` in the first dimension and `mostLater` in the others.
+static Case makeCase(const Mesh *mesh, const Layout *from, const Layout *to, bool even, int most,
+                     int mostLater) {
   static const int evenSizes[] = {16, 32, 48};
   Case c = {.mesh = mesh};
   int dims[3], factors[2][3] = {{1, 1, 1}, {1, 1, 1}};
@@ -120,7 +125,8 @@ static Case makeCase(const Mesh *mesh, const Layout *from, const Layout *to, boo
   bool views = randomBelow(4) == 0, other = randomBelow(3) == 0;
   for (int d = 0; d < from->nDims; ++d) {
     bool small = d > 0;
-    dims[d] = even ? (small ? 16 : evenSizes[randomBelow(3)]) : 1 + randomBelow(small ? 11 : 37);
+    dims[d] =
+        even ? (small ? 16 : evenSizes[randomBelow(3)]) : 1 + randomBelow(small ? mostLater : most);
     if (views && randomBelow(2)) { // a dimension of two factors
       int major = 2 + randomBelow(5), minor = even ? 16 : 2 + randomBelow(5);
       dims[d] = major * minor;
@@ -392,6 +398,11 @@ static void addCase(ShardRtWorld *world, Batch *batch, const Case *c, ShardResha
   *job = (Job){.c = *c};
   if (!planJob(job, &options))
     return;
+  if (bytesOnly) {
+    shardReshardPlanDestroy(job->plan);
+    ++nRun;
+    return;
+  }
   fillJob(job);
   if (++batch->n == batchSize)
     runJobs(world, batch);
@@ -411,7 +422,7 @@ static void writePairs(const Mesh *mesh, int n, const char *folder, int number) 
     int rank = 1 + randomBelow(3);
     const Layout *from = &layouts[rank].items[randomBelow(layouts[rank].count)],
                  *to = &layouts[rank].items[randomBelow(layouts[rank].count)];
-    cases[i] = makeCase(mesh, from, to, randomBelow(2));
+    cases[i] = makeCase(mesh, from, to, randomBelow(2), 37, 11);
     bool hasView = cases[i].from.nPieces != rank || cases[i].to.nPieces != rank;
     bool cutsOne = false; // which annotations refuse
     for (int p = 0; p < rank; ++p)
@@ -448,13 +459,14 @@ static void testMesh(const Mesh *mesh, long most, const ShardReshardOptions *opt
   }
   Batch batch = {.jobs = calloc(batchSize, sizeof(Job))};
   int64_t before = nRun, hard = 0;
-  bool every = 2 * nPairs <= most;
+  bool every = 2 * nPairs <= most && !bytesOnly;
+  int odd = bytesOnly && mesh->nAxes < maxAxes ? 96 : 37; // all chunks of it are tried
   if (every) {
     for (int rank = 1; rank <= 3; ++rank)
       for (int i = 0; i < layouts[rank].count; ++i)
         for (int k = 0; k < layouts[rank].count; ++k)
           for (int even = 0; even < 2; ++even) {
-            Case c = makeCase(mesh, &layouts[rank].items[i], &layouts[rank].items[k], even);
+            Case c = makeCase(mesh, &layouts[rank].items[i], &layouts[rank].items[k], even, 37, 11);
             hard += c.isHard;
             addCase(world, &batch, &c, *options);
           }
@@ -465,11 +477,12 @@ static void testMesh(const Mesh *mesh, long most, const ShardReshardOptions *opt
       do { // ranks in the ratio of their pairs, but each often
         int rank = randomBelow(6) ? randomBelow(2) + 2 : 1;
         c = makeCase(mesh, &layouts[rank].items[randomBelow(layouts[rank].count)],
-                     &layouts[rank].items[randomBelow(layouts[rank].count)], randomBelow(2));
-      } while (n % 2 && !c.isHard && ++tries < 1000);
+                     &layouts[rank].items[randomBelow(layouts[rank].count)],
+                     !bytesOnly && randomBelow(2), odd, bytesOnly ? odd : 11);
+      } while (bytesOnly ? !c.from.partial || !c.sameView : n % 2 && !c.isHard && ++tries < 1000);
       hard += c.isHard;
       ShardReshardOptions these = *options;
-      if (n % 16 == 15 && !these.bytePercent[SHARD_RESHARD_EXCHANGE])
+      if (n % 16 == 15 && !bytesOnly && !these.bytePercent[SHARD_RESHARD_EXCHANGE])
         these.messageBytes = 1 + randomBelow(500); // latency counts: other plans must be right too
       addCase(world, &batch, &c, these);
     }
@@ -482,8 +495,9 @@ static void testMesh(const Mesh *mesh, long most, const ShardReshardOptions *opt
   printf("mesh ");
   for (int a = 0; a < mesh->nAxes; ++a)
     printf("%s%d", a ? "x" : "", mesh->sizes[a]);
-  printf(": %" PRId64 " pairs run (%s of %ld), %" PRId64 " uneven, partial or over some axes\n",
-         nRun - before, every ? "all, even and uneven," : "sampled", nPairs, hard);
+  printf(": %" PRId64 " pairs %s (%s of %ld), %" PRId64 " uneven, partial or over some axes\n",
+         nRun - before, bytesOnly ? "planned" : "run", every ? "all, even and uneven," : "sampled",
+         nPairs, hard);
   if (2 * hard < nRun - before) {
     printf("FAIL: less than half of the pairs are uneven, partial or over some axes\n");
     ++nFailures;
@@ -503,12 +517,14 @@ int main(int argc, char **argv) {
       most = strtol(argv[i] + 8, NULL, 10);
     else if (!strncmp(argv[i], "--programs=", 11))
       folder = argv[i] + 11;
+    else if (!strcmp(argv[i], "--bytes"))
+      bytesOnly = true;
     else if (!strcmp(argv[i], "--plant=exchange"))
       options.bytePercent[SHARD_RESHARD_EXCHANGE] = 400;
     else if (!strcmp(argv[i], "--plant=reduce-scatter"))
       options.bytePercent[SHARD_RESHARD_REDUCE_SCATTER] = 400;
     else
-      return fprintf(stderr, "usage: shard-reshard-pairs [--seed=N] [--pairs=N] "
+      return fprintf(stderr, "usage: shard-reshard-pairs [--seed=N] [--pairs=N] [--bytes] "
                              "[--plant=exchange|reduce-scatter | --programs=DIR]\n"),
              2;
   }
