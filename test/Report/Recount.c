@@ -1,0 +1,469 @@
+//===- Recount.c - A report's numbers from the program's text -----*- C -*-===//
+// shard-report-recount program.mlir buffers.mlir cluster.json plan.json [page.html]: bytes by axes,
+// flops, weights, peak and bubble, counted again on what was emitted, by code that shares nothing
+// with the report, the simulator or the cost model; then those of the report, and of the page where
+// it shows them. Times are those of a cluster where only contractions and rings take any.
+//===----------------------------------------------------------------------===//
+#define _GNU_SOURCE
+#include "shard/Pipelines.h"
+
+#include "mlir-c/AffineExpr.h"
+#include "mlir-c/AffineMap.h"
+#include "mlir-c/BuiltinAttributes.h"
+#include "mlir-c/BuiltinTypes.h"
+#include "mlir-c/Dialect/Linalg.h"
+#include "mlir-c/IR.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_STAGES = 64, MAX_AXES = 8, MAX_CHANNELS = 256, MAX_SETS = 1 << MAX_AXES };
+
+typedef struct Message {
+  double sent, arrives;
+} Message;
+
+typedef struct Recount {
+  MlirOperation module;
+  int nAxes, ppAxis; // -1: one stage
+  int64_t sizes[MAX_AXES];
+  char names[MAX_AXES][16];
+  int nStages;
+  double flopsPerSecond, bytesPerSecond;
+  double bytes[MAX_SETS]; // sent, by set of axes
+  double flops[MAX_STAGES], weights[MAX_STAGES], held[MAX_STAGES], workspace[MAX_STAGES];
+  double clock[MAX_STAGES], bubble[MAX_STAGES];
+  bool sent[MAX_CHANNELS];
+  Message messages[MAX_CHANNELS];
+  int stage; // that is run
+  const json_t *plan;
+  const char *page; // null: none
+  int nShown, nCompared, nFailures;
+} Recount;
+
+static _Noreturn void stop(const char *why) {
+  fprintf(stderr, "shard-report-recount: %s\n", why);
+  exit(2);
+}
+
+//===----------------------------------------------------------------------===//
+// The program
+//===----------------------------------------------------------------------===//
+
+static MlirStringRef ref(const char *text) { return mlirStringRefCreateFromCString(text); }
+
+static bool isOp(MlirOperation op, const char *name) {
+  return mlirStringRefEqual(mlirIdentifierStr(mlirOperationGetName(op)), ref(name));
+}
+
+static MlirAttribute attributeOf(MlirOperation op, const char *name) {
+  return mlirOperationGetAttributeByName(op, ref(name));
+}
+
+static double elementsOf(MlirType type) {
+  double n = 1;
+  for (intptr_t i = 0; i < mlirShapedTypeGetRank(type); ++i)
+    n *= (double)mlirShapedTypeGetDimSize(type, i);
+  return n;
+}
+
+static double bytesOf(MlirType type) {
+  if (!mlirTypeIsARankedTensor(type))
+    return 0;
+  MlirType element = mlirShapedTypeGetElementType(type);
+  int bits = mlirTypeIsAInteger(element) ? (int)mlirIntegerTypeGetWidth(element)
+             : mlirTypeIsAF64(element)   ? 64
+             : mlirTypeIsAF32(element)   ? 32
+                                         : 16;
+  return elementsOf(type) * (bits < 8 ? 1 : bits / 8);
+}
+
+static MlirBlock blockOf(MlirOperation op) {
+  return mlirOperationGetNumRegions(op) ? mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0))
+                                        : (MlirBlock){NULL};
+}
+
+static void readMesh(Recount *r, MlirOperation grid) {
+  MlirAttribute shape = attributeOf(grid, "shape"), axes = attributeOf(grid, "spmd.axes");
+  r->nAxes = (int)mlirDenseArrayGetNumElements(shape);
+  r->ppAxis = -1;
+  if (r->nAxes > MAX_AXES)
+    stop("more axes than there are");
+  for (int a = 0; a < r->nAxes; ++a) {
+    MlirStringRef name = mlirStringAttrGetValue(mlirArrayAttrGetElement(axes, a));
+    r->sizes[a] = mlirDenseI64ArrayGetElement(shape, a);
+    snprintf(r->names[a], sizeof(r->names[a]), "%.*s", (int)name.length, name.data);
+    r->ppAxis = strcmp(r->names[a], "pp") == 0 ? a : r->ppAxis;
+  }
+  r->nStages = r->ppAxis < 0 ? 1 : (int)r->sizes[r->ppAxis];
+}
+
+static MlirOperation findFunction(const Recount *r, MlirStringRef name) {
+  MlirBlock block = blockOf(r->module);
+  for (MlirOperation op = mlirBlockGetFirstOperation(block); !mlirOperationIsNull(op);
+       op = mlirOperationGetNextInBlock(op))
+    if (isOp(op, "func.func") &&
+        mlirStringRefEqual(mlirStringAttrGetValue(attributeOf(op, "sym_name")), name))
+      return op;
+  stop("a function is called that there is not");
+}
+
+//===----------------------------------------------------------------------===//
+// Contractions
+//===----------------------------------------------------------------------===//
+
+static bool isMade(MlirValue value, const char *by, MlirOperation *out) {
+  if (!mlirValueIsAOpResult(value))
+    return false;
+  *out = mlirOpResultGetOwner(value);
+  return isOp(*out, by);
+}
+
+/// Whether the body of an op adds a product to what was there.
+static bool addsProduct(MlirOperation op) {
+  MlirBlock block = blockOf(op);
+  MlirOperation end =
+      mlirBlockIsNull(block) ? (MlirOperation){NULL} : mlirBlockGetTerminator(block);
+  MlirOperation add, multiply;
+  if (mlirOperationIsNull(end) || mlirOperationGetNumOperands(end) != 1 ||
+      !isMade(mlirOperationGetOperand(end, 0), "arith.addf", &add))
+    return false;
+  return isMade(mlirOperationGetOperand(add, 0), "arith.mulf", &multiply) ||
+         isMade(mlirOperationGetOperand(add, 1), "arith.mulf", &multiply);
+}
+
+/// Two for each point of the loops, which the operands' extents say.
+static double flopsOf(MlirOperation op) {
+  MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
+  if (name.length < 7 || memcmp(name.data, "linalg.", 7) != 0 || !addsProduct(op))
+    return 0;
+  double extents[16], all = 2;
+  int nLoops = 0;
+  MlirAttribute maps = mlirLinalgGetIndexingMapsAttribute(op);
+  for (intptr_t i = 0; i < mlirArrayAttrGetNumElements(maps); ++i) {
+    MlirAffineMap map = mlirAffineMapAttrGetValue(mlirArrayAttrGetElement(maps, i));
+    MlirType type = mlirValueGetType(mlirOperationGetOperand(op, i));
+    nLoops = (int)mlirAffineMapGetNumDims(map);
+    for (intptr_t k = 0; nLoops <= 16 && k < mlirAffineMapGetNumResults(map); ++k) {
+      MlirAffineExpr place = mlirAffineMapGetResult(map, k);
+      if (mlirAffineExprIsADim(place))
+        extents[mlirAffineDimExprGetPosition(place)] = (double)mlirShapedTypeGetDimSize(type, k);
+    }
+  }
+  for (int k = 0; k < nLoops; ++k)
+    all *= extents[k];
+  return all;
+}
+
+//===----------------------------------------------------------------------===//
+// Messages and collectives
+//===----------------------------------------------------------------------===//
+
+static double picoseconds(double seconds) { return round(seconds * 1e12); }
+
+/// Bytes of a collective that one of n ranks sends around a ring, and that a ring's time is of.
+static double ringBytes(MlirOperation op, double n) {
+  double operand = bytesOf(mlirValueGetType(mlirOperationGetOperand(op, 0)));
+  if (isOp(op, "shard.all_reduce"))
+    return 2 * (n - 1) / n * operand;
+  if (isOp(op, "shard.all_gather"))
+    return (n - 1) * operand;
+  if (isOp(op, "shard.reduce_scatter") || isOp(op, "shard.all_to_all"))
+    return (n - 1) / n * operand;
+  stop("a collective that is not counted here");
+}
+
+static int64_t integerOf(MlirOperation op, const char *name) {
+  MlirAttribute attribute = attributeOf(op, name);
+  if (mlirAttributeIsNull(attribute))
+    stop("an attribute is missing");
+  return mlirIntegerAttrGetValueInt(attribute);
+}
+
+static Message *messageOf(Recount *r, MlirOperation op, int64_t *channel) {
+  *channel = integerOf(op, "spmd.channel");
+  if (*channel < 0 || *channel >= MAX_CHANNELS)
+    stop("more channels than are counted here");
+  return &r->messages[*channel];
+}
+
+/// A send takes its rank until the data is there; a receive waits for it. What it waits before the
+/// message is on its way is a bubble. `set`: of axes.
+static void runMessage(Recount *r, MlirOperation op, unsigned set) {
+  int64_t channel;
+  double *clock = &r->clock[r->stage];
+  Message *message = messageOf(r, op, &channel);
+  if (isOp(op, "shard.send")) {
+    double bytes = bytesOf(mlirValueGetType(mlirOperationGetOperand(op, 0)));
+    r->bytes[set] += bytes / r->nStages; // mean over all ranks
+    *message = (Message){*clock, *clock + picoseconds(bytes / r->bytesPerSecond)};
+    r->sent[channel] = true;
+    *clock = message->arrives;
+    return;
+  }
+  if (!r->sent[channel])
+    stop("a message is received that no earlier stage sends");
+  r->bubble[r->stage] += fmax(0, message->sent - *clock);
+  *clock = fmax(*clock, message->arrives);
+}
+
+static void runCollective(Recount *r, MlirOperation op) {
+  MlirAttribute axes = attributeOf(op, "grid_axes");
+  unsigned set = 0;
+  double n = 1;
+  for (intptr_t i = 0; i < mlirDenseArrayGetNumElements(axes); ++i) {
+    int16_t axis = mlirDenseI16ArrayGetElement(axes, i);
+    set |= 1U << axis;
+    n *= (double)r->sizes[axis];
+  }
+  if (isOp(op, "shard.send") || isOp(op, "shard.recv")) {
+    runMessage(r, op, set);
+    return;
+  }
+  if (isOp(op, "shard.all_slice"))
+    return;
+  double bytes = ringBytes(op, n);
+  r->bytes[set] += bytes / r->nStages;
+  r->clock[r->stage] += picoseconds(bytes / r->bytesPerSecond);
+}
+
+//===----------------------------------------------------------------------===//
+// Running
+//===----------------------------------------------------------------------===//
+
+static void runBlock(Recount *r, MlirBlock block) {
+  for (MlirOperation op = mlirBlockGetFirstOperation(block); !mlirOperationIsNull(op);
+       op = mlirOperationGetNextInBlock(op)) {
+    MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
+    if (isOp(op, "func.call")) {
+      MlirAttribute callee = attributeOf(op, "callee");
+      runBlock(r, blockOf(findFunction(r, mlirFlatSymbolRefAttrGetValue(callee))));
+    } else if (name.length > 4 && memcmp(name.data, "scf.", 4) == 0) {
+      stop("loops are not counted here");
+    } else if (!mlirAttributeIsNull(attributeOf(op, "grid_axes"))) {
+      runCollective(r, op);
+    } else {
+      double flops = flopsOf(op);
+      r->flops[r->stage] += flops;
+      r->clock[r->stage] += picoseconds(flops / r->flopsPerSecond);
+    }
+  }
+}
+
+/// Arguments and results, and weights apart.
+static void countHeld(Recount *r, MlirOperation func) {
+  MlirBlock block = blockOf(func);
+  MlirAttribute all = attributeOf(func, "arg_attrs");
+  for (intptr_t i = 0; i < mlirBlockGetNumArguments(block); ++i) {
+    double bytes = bytesOf(mlirValueGetType(mlirBlockGetArgument(block, i)));
+    MlirAttribute role =
+        mlirDictionaryAttrGetElementByName(mlirArrayAttrGetElement(all, i), ref("spmd.role"));
+    bool weight = mlirStringRefEqual(mlirStringAttrGetValue(role), ref("weight"));
+    r->weights[r->stage] += weight ? bytes : 0;
+    r->held[r->stage] += bytes;
+  }
+  MlirOperation end = mlirBlockGetTerminator(block);
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(end); ++i)
+    r->held[r->stage] += bytesOf(mlirValueGetType(mlirOperationGetOperand(end, i)));
+}
+
+static void runProgram(Recount *r) {
+  MlirBlock block = blockOf(r->module);
+  for (MlirOperation op = mlirBlockGetFirstOperation(block); !mlirOperationIsNull(op);
+       op = mlirOperationGetNextInBlock(op))
+    if (isOp(op, "shard.grid"))
+      readMesh(r, op);
+  for (r->stage = 0; r->stage < r->nStages; ++r->stage) {
+    char name[32] = "main";
+    if (r->nStages > 1)
+      snprintf(name, sizeof(name), "main_stage%d", r->stage);
+    MlirOperation func = findFunction(r, ref(name));
+    countHeld(r, func);
+    runBlock(r, blockOf(func));
+  }
+}
+
+/// The highest byte of each stage's workspace, from the text of its buffers.
+static void readBuffers(Recount *r, const char *path) {
+  FILE *in = fopen(path, "r");
+  char *line = NULL;
+  size_t capacity = 0;
+  int stage = -1;
+  while (in && getline(&line, &capacity, in) > 0) {
+    const char *func = strstr(line, "func.func "), *main = func ? strstr(func, "@main") : NULL;
+    if (func)
+      stage = !main ? -1 : strncmp(main, "@main_stage", 11) == 0 ? atoi(main + 11) : 0;
+    const char *offset = strstr(line, "spmd.offset = "), *bytes = strstr(line, "spmd.bytes = ");
+    if (stage < 0 || stage >= r->nStages || !offset || !bytes)
+      continue;
+    r->workspace[stage] =
+        fmax(r->workspace[stage], strtod(offset + strlen("spmd.offset = "), NULL) +
+                                      strtod(bytes + strlen("spmd.bytes = "), NULL));
+  }
+  free(line);
+  if (!in || fclose(in) != 0)
+    stop("no buffers");
+}
+
+//===----------------------------------------------------------------------===//
+// Comparing
+//===----------------------------------------------------------------------===//
+
+static const json_t *resolve(const json_t *root, const char *path) {
+  while (root && *path == '/') {
+    size_t length = strcspn(++path, "/");
+    char *key = strndup(path, length);
+    root = json_is_array(root) ? json_array_get(root, strtoul(key, NULL, 10))
+                               : json_object_get(root, key);
+    free(key);
+    path += length;
+  }
+  return root;
+}
+
+/// What the page shows for a place of the report; NAN: nothing.
+static double shownAt(const Recount *r, const char *path) {
+  char *key;
+  if (!r->page || asprintf(&key, "\" data-path=\"%s\"", path) < 0)
+    return NAN;
+  const char *at = strstr(r->page, key);
+  free(key);
+  if (!at)
+    return NAN;
+  while (at > r->page && at[-1] != '"')
+    --at;
+  return strtod(at, NULL);
+}
+
+static void compare(Recount *r, const char *path, double counted) {
+  const json_t *there = resolve(r->plan, path);
+  double reported = json_number_value(there), shown = shownAt(r, path);
+  ++r->nCompared;
+  r->nShown += !isnan(shown);
+  if (!json_is_number(there) || fabs(reported - counted) > 1e-9 * fabs(counted)) {
+    printf("FAIL: %s: counted %.15g, reported %.15g\n", path, counted, reported);
+    ++r->nFailures;
+  }
+  if (!isnan(shown) && fabs(shown - counted) > 1e-9 * fabs(counted)) {
+    printf("FAIL: %s: counted %.15g, shown %.15g\n", path, counted, shown);
+    ++r->nFailures;
+  }
+}
+
+static void compareOf(Recount *r, const char *format, int i, double counted) {
+  char path[64];
+  snprintf(path, sizeof(path), format, i);
+  compare(r, path, counted);
+}
+
+/// "tp" names all its parts, "tp.0" and "tp.1".
+static unsigned setOf(const Recount *r, const json_t *axes) {
+  unsigned set = 0;
+  for (size_t i = 0; i < json_array_size(axes); ++i)
+    for (int a = 0; a < r->nAxes; ++a) {
+      const char *name = json_string_value(json_array_get(axes, i));
+      size_t length = strlen(name);
+      bool part = strncmp(r->names[a], name, length) == 0 && r->names[a][length] == '.';
+      if (part || strcmp(r->names[a], name) == 0)
+        set |= 1U << a;
+    }
+  return set;
+}
+
+/// The rows of a set of axes together.
+static void compareBytes(Recount *r) {
+  const json_t *rows = json_object_get(r->plan, "communication");
+  for (unsigned set = 0; set < 1U << r->nAxes; ++set) {
+    double reported = 0, shown = 0;
+    bool any = false;
+    for (size_t i = 0; i < json_array_size(rows); ++i) {
+      const json_t *row = json_array_get(rows, i);
+      if (setOf(r, json_object_get(row, "axes")) != set)
+        continue;
+      char path[64];
+      snprintf(path, sizeof(path), "/communication/%zu/sentBytes", i);
+      any = true;
+      reported += json_number_value(json_object_get(row, "sentBytes"));
+      shown += shownAt(r, path);
+    }
+    if (!any && r->bytes[set] == 0)
+      continue;
+    ++r->nCompared;
+    r->nShown += !isnan(shown);
+    if (fabs(reported - r->bytes[set]) > 1e-9 * r->bytes[set] ||
+        (!isnan(shown) && fabs(shown - r->bytes[set]) > 1e-9 * r->bytes[set])) {
+      printf("FAIL: bytes over axes %#x: counted %.15g, reported %.15g, shown %.15g\n", set,
+             r->bytes[set], reported, shown);
+      ++r->nFailures;
+    }
+  }
+}
+
+static void compareAll(Recount *r) {
+  double step = 0, bubble = 0, most = 0;
+  for (int s = 0; s < r->nStages; ++s)
+    step = fmax(step, r->clock[s]);
+  for (int s = 0; s < r->nStages; ++s) {
+    bubble += (r->bubble[s] + step - r->clock[s]) / step / r->nStages;
+    most = fmax(most, r->held[s] + r->workspace[s]);
+    compareOf(r, "/stages/%d/cost", s, r->flops[s]);
+    compareOf(r, "/memory/%d/atPeak/weight", s, r->weights[s]);
+    compareOf(r, "/memory/%d/peakBytes", s, r->held[s] + r->workspace[s]);
+  }
+  compareBytes(r);
+  compare(r, "/headline/stepPs", step);
+  compare(r, "/headline/peakBytes", most);
+  compare(r, "/simulation/bubble", bubble);
+}
+
+static json_t *readJson(const char *path) {
+  json_error_t error;
+  json_t *root = json_load_file(path, 0, &error);
+  if (!root)
+    stop(error.text);
+  return root;
+}
+
+static char *readText(const char *path) {
+  FILE *in = fopen(path, "rb");
+  char *text = NULL;
+  size_t capacity = 0;
+  if (!in || getdelim(&text, &capacity, 0, in) < 0)
+    stop("no page");
+  fclose(in);
+  return text;
+}
+
+int main(int argc, char **argv) {
+  if (argc != 5 && argc != 6)
+    stop("usage: program.mlir buffers.mlir cluster.json plan.json [page.html]");
+  MlirContext context = mlirContextCreateWithThreading(false);
+  shardContextPrepare(context);
+  MlirModule module = shardModuleParseFile(context, argv[1]);
+  if (mlirModuleIsNull(module))
+    return 2;
+  json_t *cluster = readJson(argv[3]), *plan = readJson(argv[4]);
+  char *page = argc == 6 ? readText(argv[5]) : NULL;
+  Recount r = {.module = mlirModuleGetOperation(module),
+               .plan = plan,
+               .page = page,
+               .flopsPerSecond =
+                   json_number_value(resolve(cluster, "/devices/0/flops/f32/achieved/value")),
+               .bytesPerSecond =
+                   json_number_value(resolve(cluster, "/links/0/bytesPerSecond/achieved/value"))};
+  runProgram(&r);
+  readBuffers(&r, argv[2]);
+  compareAll(&r);
+  printf("%d numbers counted, %d of them shown, %d failures\n", r.nCompared, r.nShown, r.nFailures);
+  free(page);
+  json_decref(cluster);
+  json_decref(plan);
+  mlirModuleDestroy(module);
+  mlirContextDestroy(context);
+  return r.nFailures != 0;
+}
