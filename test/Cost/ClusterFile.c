@@ -231,6 +231,44 @@ static void checkWrong(const char *text, const json_t *schema) {
   }
 }
 
+/// Edits that leave the file right; the schema must say so too.
+static const struct {
+  const char *from, *to;
+} right[] = {
+    {"\"version\": 1", "\"version\": 1.0"},
+    {"\"count\": 8,", "\"count\": 8e0,"},
+    {"\"devices\": 4", "\"devices\": 4.0"},
+    {"\"rails\": 4", "\"rails\": 1024"},
+    {", \"shared\": false", ""},
+    {"\"reserve\": 0.25", "\"reserve\": 0"},
+    {"\"derating\": 0.8", "\"derating\": 1"},
+    {"\"derating\": 0.8", "\"derating\": 0.01"},
+    {"40e9", "{\"value\": 40e9, \"measured\": false, \"source\": \"\\u00e9\"}"},
+    {"\"launchSeconds\": 5e-6", "\"launchSeconds\": 0"},
+    {"\"launchSeconds\": 5e-6, ", ""},
+    {"[[1e6, 0.5], [1e8, 1]]", "[[1, 1e-6]]"},
+    {"[[256, 128], [64, 64]]", "[[1, 65536]]"},
+    {"{\"peak\": 1.5e12, \"achieved\": {\"value\": 1.2e12, \"measured\": true}}",
+     "{\"achieved\": 1.2e12}"},
+    {"\"latencySeconds\": 1e-6", "\"latencySeconds\": 0"},
+    {"\"name\": \"two kinds\"", "\"name\": \"two kinds\", \"description\": \"\\\"\""},
+};
+
+static void checkStillRight(const char *text, const json_t *schema) {
+  for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); ++i) {
+    char *edited = replace(text, right[i].from, right[i].to), *error = NULL;
+    ShardCluster *cluster = shardClusterParse("c.json", edited, strlen(edited), 0, &error);
+    json_t *value = json_loads(edited, JSON_REJECT_DUPLICATES, NULL);
+    bool accepted = schemaAccepts(schema, schema, value);
+    check(cluster && accepted, accepted ? "refused" : "the schema refuses",
+          error ? error : right[i].to);
+    json_decref(value);
+    shardClusterDestroy(cluster);
+    free(error);
+    free(edited);
+  }
+}
+
 /// A text that is cut anywhere is refused with a place.
 static void checkCut(const char *text) {
   size_t length = strlen(text);
@@ -416,6 +454,7 @@ int main(int argc, char **argv) {
   char *text = readFile(argv[2]);
   checkRight(text, schema);
   checkWrong(text, schema);
+  checkStillRight(text, schema);
   checkCut(text);
   checkDigits(text);
   checkPresets(schema);

@@ -197,6 +197,67 @@ static void checkNccl(void) {
   shardClusterDestroy(cluster);
 }
 
+/// Every constant of NCCL's model: latency before the first hop and of each, by kind of link, and
+/// what protocols, trees and switches leave of 100 GB/s; four ranks on one link, a gigabyte.
+static void checkConstants(void) {
+  static const double hops[3][2][3] = {
+      {{.6, 1.9, 3.4}, {.6, 1.25, 4}}, {{1, 2.5, 5.7}, {1, 1.9, 4}}, {{2.7, 4, 14}, {5, 8.5, 14}}};
+  static const double bases[2][3] = {{6.6, 14, 8.4}, {6.8, 14, 8.4}}, reached[3] = {.5, .92, 1};
+  static const char *const kinds[3] = {"nvlink", "pcie", "network"};
+  for (int k = 0; k < 3; ++k) {
+    char text[512], *error = NULL;
+    snprintf(text, sizeof(text),
+             "{\"version\":1,\"name\":\"c\",\"devices\":[{\"kind\":\"d\",\"memoryBytes\":1,"
+             "\"memoryBytesPerSecond\":1,\"flops\":{\"f32\":1}}],\"links\":[{\"from\":\"device\","
+             "\"to\":\"node\",\"count\":4,\"kind\":\"%s\",\"bytesPerSecond\":{\"achieved\":100e9},"
+             "\"latencySeconds\":0,\"inSwitch\":{\"efficiency\":0.85}}],\"nodes\":[{\"kind\":\"d\","
+             "\"count\":1}]}",
+             kinds[k]);
+    ShardCluster *cluster = shardClusterParse("c.json", text, strlen(text), 0, &error);
+    check(cluster != NULL, "a cluster of four", error);
+    ShardGroups *groups = along(cluster, 1, 1, 4);
+    ShardCollectiveCost cost;
+    for (int p = 0; p < 3; ++p) {
+      const ShardProtocol protocol = (ShardProtocol)(SHARD_PROTOCOL_LL + p);
+      costBy(groups, SHARD_COLLECTIVE_ALL_REDUCE, SHARD_ALGORITHM_RING, protocol, 1000000000,
+             &cost);
+      checkNear(cost.latencySeconds / US, bases[0][p] + 6 * hops[k][0][p], 1e-9, "ring");
+      checkNear(cost.transferSeconds, 1.5e-2 / reached[p], 1e-9, "ring");
+      // A chain below the network, binary on it: three hops or two, up and down.
+      costBy(groups, SHARD_COLLECTIVE_ALL_REDUCE, SHARD_ALGORITHM_TREE, protocol, 1000000000,
+             &cost);
+      checkNear(cost.latencySeconds / US, bases[1][p] + (k == 2 ? 4 : 6) * hops[k][1][p], 1e-9,
+                "tree");
+      checkNear(cost.transferSeconds, 2e-2 / reached[p] / .92, 1e-9, "tree");
+      // PAT: logarithmic steps, one base for all protocols.
+      costBy(groups, SHARD_COLLECTIVE_ALL_GATHER, SHARD_ALGORITHM_RECURSIVE, protocol, 1000000000,
+             &cost);
+      checkNear(cost.baseSeconds / US, 8, 1e-9, "PAT");
+    }
+    costBy(groups, SHARD_COLLECTIVE_ALL_REDUCE, SHARD_ALGORITHM_IN_SWITCH, SHARD_PROTOCOL_SIMPLE,
+           1000000000, &cost);
+    checkNear(cost.latencySeconds / US, k == 2 ? 18 : 25, 1e-9, "NVLS, and its network part");
+    checkNear(cost.transferSeconds, 1.25e-2 / .85, 1e-9, "in the switch");
+    // What nccl-tests multiply by: (n-1)/n for these, 1 for rooted ones, 2(n-1)/n above.
+    static const struct {
+      ShardCollectiveKind kind;
+      ShardAlgorithm algorithm;
+      double factor;
+    } factors[] = {{SHARD_COLLECTIVE_REDUCE_SCATTER, SHARD_ALGORITHM_RING, .75},
+                   {SHARD_COLLECTIVE_ALL_GATHER, SHARD_ALGORITHM_RING, .75},
+                   {SHARD_COLLECTIVE_ALL_TO_ALL, SHARD_ALGORITHM_DIRECT, .75},
+                   {SHARD_COLLECTIVE_BROADCAST, SHARD_ALGORITHM_RING, 1},
+                   {SHARD_COLLECTIVE_REDUCE, SHARD_ALGORITHM_RING, 1}};
+    for (int i = 0; i < 5; ++i) {
+      costBy(groups, factors[i].kind, factors[i].algorithm, SHARD_PROTOCOL_SIMPLE, 1000000000,
+             &cost);
+      checkNear(cost.transferSeconds, factors[i].factor * 1e-2, 1e-9, "bus bandwidth");
+    }
+    shardGroupsDestroy(groups);
+    shardClusterDestroy(cluster);
+  }
+}
+
 /// What groups share, and what they do not.
 static void checkSharing(void) {
   const int64_t bytes = 1000000000;
@@ -472,6 +533,7 @@ int main(int argc, char **argv) {
   }
   checkTextbook();
   checkNccl();
+  checkConstants();
   checkSharing();
   checkMeasured(argv[1]);
   checkMessages();

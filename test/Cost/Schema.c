@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "Schema.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,8 @@ static bool hasType(const json_t *value, const char *type) {
          (strcmp(type, "array") == 0 && json_is_array(value)) ||
          (strcmp(type, "string") == 0 && json_is_string(value)) ||
          (strcmp(type, "number") == 0 && json_is_number(value)) ||
-         (strcmp(type, "integer") == 0 && json_is_integer(value)) ||
+         (strcmp(type, "integer") == 0 && json_is_number(value) &&
+          json_number_value(value) == floor(json_number_value(value))) ||
          (strcmp(type, "boolean") == 0 && json_is_boolean(value));
 }
 
@@ -74,7 +76,7 @@ static bool acceptsKeyword(const json_t *root, const json_t *schema, const json_
   if (strcmp(key, "type") == 0)
     return hasType(value, json_string_value(rule));
   if (strcmp(key, "const") == 0)
-    return json_equal((json_t *)value, rule);
+    return json_is_number(rule) ? isNumber && number == bound : json_equal((json_t *)value, rule);
   if (strcmp(key, "minimum") == 0)
     return !isNumber || number >= bound;
   if (strcmp(key, "exclusiveMinimum") == 0)

@@ -5,6 +5,7 @@
 #include "../../../tools/common/JsonPlace.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,13 +156,14 @@ bool jsonReadBool(JsonReader *r, const JsonPath *path, json_t *value, bool *out)
 
 bool jsonReadCount(JsonReader *r, const JsonPath *path, json_t *value, int64_t low, int64_t high,
                    int64_t *out) {
-  if (!json_is_integer(value))
+  double number = json_number_value(value);
+  if (!json_is_number(value) || number != floor(number))
     return jsonReaderFail(r, path, "is %s; expected a whole number",
                           json_is_real(value) ? "no whole number" : typeName(value));
-  *out = json_integer_value(value);
-  return (*out >= low && *out <= high) ||
-         jsonReaderFail(r, path, "is %" PRId64 "; expected %" PRId64 " to %" PRId64, *out, low,
-                        high);
+  if (number < (double)low || number > (double)high) // 8e0 is whole, as schemas have it
+    return jsonReaderFail(r, path, "is %.17g; expected %" PRId64 " to %" PRId64, number, low, high);
+  *out = json_is_integer(value) ? json_integer_value(value) : (int64_t)number;
+  return true;
 }
 
 bool jsonReadNumber(JsonReader *r, const JsonPath *path, json_t *value, double low, double high,

@@ -447,9 +447,8 @@ static bool scale(JsonReader *r, const JsonPath *path, json_t *root, const Shard
                           json_array_size(nodes), nDevices);
   int64_t perNode = cluster->links[0].count;
   json_t *given = json_object_get(run, "devices");
-  if (json_is_integer(given) && json_integer_value(given) > 0 &&
-      json_integer_value(given) < perNode)
-    perNode = json_integer_value(given);
+  if (json_number_value(given) >= 1 && json_number_value(given) < (double)perNode)
+    perNode = (int64_t)json_number_value(given);
   if (nDevices > perNode && nDevices % perNode)
     return jsonReaderFail(r, path,
                           "cannot make %" PRId64 " devices of nodes of %" PRId64
