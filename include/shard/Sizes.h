@@ -76,6 +76,19 @@ SHARD_EXPORTED double shardStageStateBytes(const ShardModelSizes *model,
                                            const ShardTraining *training,
                                            const ShardBytesPerParameter *bytes);
 
+/// Floating-point operations of a training step: what the model asks for, and what devices do with
+/// recomputation (Korthikanti et al. 2023, appendix A). Attention as without a mask; of experts
+/// each token takes one.
+typedef struct ShardStepFlops {
+  double model;    // 72 G L s h^2 (1 + s/(6h) + V/(12hL)) of a decoder with d_ff = 4 h
+  double hardware; // and what is computed again: the core of attention, or every layer
+} ShardStepFlops;
+/// Of `sequences` in a step, over all micro-batches and replicas. Over step seconds, devices and
+/// their peak: the utilization of model and hardware flops (MFU, HFU). The paper's own formula for
+/// the core recomputed adds its two gradients as well, s/(6h) in place of s/(18h). Thread-safe.
+SHARD_EXPORTED ShardStepFlops shardCountStepFlops(const ShardModelSizes *model,
+                                                  const ShardTraining *training, double sequences);
+
 /// Where bytes go that are spread over all devices: device memory first, without the reserve when
 /// `withReserve`, then each tier of the cluster.
 typedef struct ShardFit {

@@ -249,6 +249,49 @@ static void checkMegatron(void) {
   }
 }
 
+/// Table 5 of the same paper: utilization of model flops, from the published step times; of
+/// hardware flops by the paper's formula, which counts the core of attention three times more, not
+/// once.
+static void checkUtilization(void) {
+  static const struct {
+    int64_t heads, hidden, layers;
+    double batch, devices, seconds, model, hardware; // percent
+  } rows[] = {{64, 6144, 48, 4, 8, 1.10, 41.5, 43.7},
+              {96, 12288, 96, 64, 64, 13.75, 51.4, 52.8},
+              {128, 20480, 105, 280, 280, 37.83, 56.0, 57.0},
+              {160, 25600, 128, 512, 512, 71.49, 56.3, 57.0}};
+  for (int i = 0; i < 4; ++i) {
+    double h = (double)rows[i].hidden, s = 2048, l = (double)rows[i].layers;
+    ShardModelSizes model = {.layers = rows[i].layers,
+                             .hidden = rows[i].hidden,
+                             .feedForward = 4 * rows[i].hidden,
+                             .vocabulary = 51200,
+                             .heads = rows[i].heads};
+    ShardTraining training = {.sequence = 2048, .recompute = SHARD_RECOMPUTE_SELECTIVE};
+    ShardStepFlops flops = shardCountStepFlops(&model, &training, rows[i].batch);
+    double closed = 72 * rows[i].batch * l * s * h * h * (1 + s / (6 * h) + 51200 / (12 * h * l));
+    checkNear(flops.model, closed, 1e-12, "model flops");
+    double peak = rows[i].seconds * rows[i].devices * 312e12 / 100;
+    double rounding = 0.05 + 0.005 / rows[i].seconds * rows[i].hardware; // of both printed numbers
+    check(fabs(flops.model / peak - rows[i].model) < rounding, "MFU", NULL);
+    double core = flops.hardware - flops.model;
+    checkNear(core, closed * s / (18 * h) / (1 + s / (6 * h) + 51200 / (12 * h * l)), 1e-12,
+              "the core once more");
+    check(fabs((flops.model + 3 * core) / peak - rows[i].hardware) < rounding, "the paper's HFU",
+          NULL);
+    training.recompute = SHARD_RECOMPUTE_FULL;
+    flops = shardCountStepFlops(&model, &training, rows[i].batch);
+    checkNear(flops.hardware - 6 * rows[i].batch * s * h * 51200,
+              96 * rows[i].batch * l * s * h * h * (1 + s / (6 * h)), 1e-12, "96 in place of 72");
+    training.recompute = SHARD_RECOMPUTE_NONE;
+    flops = shardCountStepFlops(&model, &training, rows[i].batch);
+    check(flops.hardware == flops.model, "nothing again", NULL);
+    model.experts = 8; // a token takes one
+    checkNear(shardCountStepFlops(&model, &training, rows[i].batch).model, flops.model, 0,
+              "experts");
+  }
+}
+
 int main(int argc, char **argv) {
   if (argc != 2) {
     fprintf(stderr, "usage: shard-cost-ops TWO-KINDS.json\n");
@@ -258,6 +301,7 @@ int main(int argc, char **argv) {
   checkTiles();
   checkTextbook();
   checkMegatron();
+  checkUtilization();
   printf("%d checks, %d failures\n", nChecks, nFailures);
   return nFailures != 0;
 }

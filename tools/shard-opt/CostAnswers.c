@@ -179,6 +179,35 @@ static bool answerModel(const CostAsked *asked) {
   return true;
 }
 
+static bool answerStep(const CostAsked *asked) {
+  const double *v = asked->values;
+  const ShardModelSizes model = {.layers = count(asked, 0),
+                                 .hidden = count(asked, 1),
+                                 .feedForward = count(asked, 2),
+                                 .vocabulary = count(asked, 3)};
+  ShardTraining training = {.sequence = count(asked, 4)};
+  static const char *const names[] = {"nothing", "the core of attention", "every layer"};
+  const ShardDeviceKind *kind = &asked->cluster->deviceKinds[0];
+  double peak = 0;
+  for (int t = SHARD_RATE_F16; t <= SHARD_RATE_BF16; ++t)
+    if (kind->hasFlops[t])
+      peak = fmax(peak, kind->flops[t].peak.given ? kind->flops[t].peak.value
+                                                  : kind->flops[t].achieved.value);
+  double whole = v[6] * (double)asked->cluster->nDevices * peak / 100;
+  for (int r = SHARD_RECOMPUTE_NONE; r <= SHARD_RECOMPUTE_FULL; ++r) {
+    training.recompute = (ShardRecompute)r;
+    ShardStepFlops flops = shardCountStepFlops(&model, &training, v[5]);
+    if (r == SHARD_RECOMPUTE_NONE)
+      fprintf(asked->out, "the model asks for %.6g flop\n", flops.model);
+    fprintf(asked->out, "%s recomputed: %.6g flop", names[r], flops.hardware);
+    if (whole > 0)
+      fprintf(asked->out, "; of the 16-bit peak of all devices %.4g %% for the model, %.4g %% done",
+              flops.model / whole, flops.hardware / whole);
+    fputc('\n', asked->out);
+  }
+  return true;
+}
+
 static bool answerMemory(const CostAsked *asked) {
   double bytes = asked->values[0];
   for (int reserve = 1; reserve >= 0; --reserve) {
@@ -356,6 +385,16 @@ const CostQuestion costQuestions[] = {
       {"parameters", COST_NUMBER, 0, 1e18, 0},
       {"activations", COST_NUMBER, 0, 1e30, 0}},
      answerModel},
+    {"step",
+     "flops of a training step, and what part of the peak a measured time uses",
+     {{"layers", COST_COUNT, 1, MOST, NAN},
+      {"hidden", COST_COUNT, 1, MOST, NAN},
+      {"feed-forward", COST_COUNT, 1, MOST, NAN},
+      {"vocabulary", COST_COUNT, 0, MOST, 0},
+      {"sequence", COST_COUNT, 1, MOST, NAN},
+      {"batch", COST_COUNT, 1, MOST, NAN},
+      {"seconds", COST_SECONDS, 0, 1e9, 0}},
+     answerStep},
     {"memory",
      "where bytes lie that are spread over all devices and tiers",
      {{"bytes", COST_NUMBER, 1, 1e30, NAN}},

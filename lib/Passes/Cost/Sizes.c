@@ -87,6 +87,23 @@ double shardStageStateBytes(const ShardModelSizes *model, const ShardTraining *t
   return shardCountParameters(&stage).total / (double)training->tensorParallel * sumOf(bytes);
 }
 
+ShardStepFlops shardCountStepFlops(const ShardModelSizes *model, const ShardTraining *training,
+                                   double sequences) {
+  ShardModelSizes dense = *model;
+  dense.experts = 0;
+  ShardParameters parameters = shardCountParameters(&dense);
+  double s = (double)training->sequence, h = (double)model->hidden;
+  double tokens = sequences * s;
+  double core = 4 * (double)model->layers * tokens * s * h; // scores, and their mix of values
+  double layers = 2 * tokens * (parameters.attention + parameters.feedForward) + core;
+  double head = 2 * tokens * h * (double)model->vocabulary;
+  double again = training->recompute == SHARD_RECOMPUTE_FULL        ? layers
+                 : training->recompute == SHARD_RECOMPUTE_SELECTIVE ? core
+                                                                    : 0;
+  double forward = layers + head;
+  return (ShardStepFlops){.model = 3 * forward, .hardware = 3 * forward + again};
+}
+
 ShardFit shardFitBytes(const ShardCluster *cluster, double bytes, bool withReserve) {
   ShardFit out = {.bytesPerDevice = bytes / (double)cluster->nDevices};
   out.deviceBytes = fmin(bytes, shardClusterDeviceBytes(cluster, withReserve));
