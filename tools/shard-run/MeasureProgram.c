@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "MeasureProgram.h"
 
@@ -35,10 +36,11 @@ static void printStart(FILE *out, const char *name, const char *tensor, const ch
 }
 
 static void printContraction(FILE *out, const MeasureCase *c, int index) {
-  char a[64], b[64], r[64];
+  char a[64], b[64], t[64], r[64];
   const char *sum = isInteger(c->type) ? "i32" : c->type;
   snprintf(a, sizeof a, "tensor<%" PRId64 "x%" PRId64 "x%s>", c->m, c->k, c->type);
-  snprintf(b, sizeof b, "tensor<%" PRId64 "x%" PRId64 "x%s>", c->k, c->n, c->type);
+  snprintf(b, sizeof b, "tensor<%" PRId64 "x%" PRId64 "x%s>", c->n, c->k, c->type);
+  snprintf(t, sizeof t, "tensor<%" PRId64 "x%" PRId64 "x%s>", c->k, c->n, c->type);
   snprintf(r, sizeof r, "tensor<%" PRId64 "x%" PRId64 "x%s>", c->m, c->n, sum);
   fprintf(out,
           "func.func @case%d(%%a: %s {spmd.arg = %d : i64}, %%b: %s {spmd.arg = %d : i64}) -> (%s "
@@ -46,9 +48,11 @@ static void printContraction(FILE *out, const MeasureCase *c, int index) {
           index, a, 2 * index, b, 2 * index + 1, r, index, index);
   printStart(out, "s", r, sum);
   fprintf(out,
-          "  %%r = linalg.matmul ins(%%a, %%b : %s, %s) outs(%%s : %s) -> %s\n  return %%r : "
-          "%s\n}\n",
-          a, b, r, r, r);
+          "  %%e = tensor.empty() : %s\n  %%t = linalg.transpose ins(%%b : %s) outs(%%e : %s) "
+          "permutation "
+          "= [1, 0]\n  %%r = linalg.matmul ins(%%a, %%t : %s, %s) outs(%%s : %s) -> %s\n  return "
+          "%%r : %s\n}\n",
+          t, b, t, a, t, r, r, r);
 }
 
 /// One elementwise op on two arrays; `c` says what its body is.
@@ -196,7 +200,19 @@ enum { MAX_VALUES = 4, FILL = 0x3c, MAX_SAMPLES = 31 }; // as a float of any kin
 /// Memory of one rank, used by all stages in turn.
 typedef struct Memory {
   void *arguments[MAX_VALUES], *results[MAX_VALUES], *workspace;
+  // Right operands of products, one behind the other and then again: a weight is used once a step,
+  // and by then no cache holds it.
+  char *weights;
+  size_t weightBytes, next;
 } Memory;
+
+/// Twice the largest cache, at least 64 MiB.
+static size_t coldBytes(void) {
+  long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  size_t least = (size_t)64 << 20, most = (size_t)512 << 20;
+  size_t bytes = cache > 0 ? 2 * (size_t)cache : least;
+  return bytes < least ? least : bytes > most ? most : bytes;
+}
 
 /// At least `bytes`; keeps the memory that is there where it is large enough.
 static void *allocate(size_t bytes) {
@@ -207,7 +223,7 @@ static void *allocate(size_t bytes) {
 }
 
 /// Room for the largest of everything. Each value has memory of its own.
-static Memory createMemory(const ShardProgram *program) {
+static Memory createMemory(const ShardProgram *program, bool cold) {
   size_t arguments[MAX_VALUES] = {0}, results[MAX_VALUES] = {0}, workspace = 0;
   for (int32_t s = 0; s < program->nStages; ++s) {
     const ShardProgramStage *stage = &program->stages[s];
@@ -222,7 +238,8 @@ static Memory createMemory(const ShardProgram *program) {
     size_t bytes = stage->workspaceBytes(NULL);
     workspace = bytes > workspace ? bytes : workspace;
   }
-  Memory memory;
+  Memory memory = {.weightBytes = cold ? coldBytes() : 0};
+  memory.weights = cold ? allocate(memory.weightBytes) : NULL;
   for (int i = 0; i < MAX_VALUES; ++i) {
     memory.arguments[i] = allocate(arguments[i]);
     memory.results[i] = allocate(results[i]);
@@ -237,6 +254,7 @@ static void releaseMemory(Memory *memory) {
     free(memory->results[i]);
   }
   free(memory->workspace);
+  free(memory->weights);
 }
 
 typedef struct Timing {
@@ -250,14 +268,31 @@ typedef struct Timing {
   double *samples;  // [nRanks][MAX_SAMPLES]
 } Timing;
 
-/// Seconds of one run, over `runs` in a row on this thread's clock. Below 0: it failed.
+/// Seconds of one run, over `runs` in a row on this thread's clock; the bytes of the argument that
+/// is another one each time. Below 0: it failed.
 static double timeRuns(ShardRtContext *context, const ShardProgramStage *stage, Memory *memory,
-                       int64_t runs) {
+                       size_t coldOperand, int64_t runs) {
+  size_t bytes = (coldOperand + 63) / 64 * 64;
+  void *arguments[MAX_VALUES];
+  memcpy(arguments, memory->arguments, sizeof arguments);
   double begin = measureNow(CLOCK_THREAD_CPUTIME_ID);
-  for (int64_t i = 0; i < runs; ++i)
-    if (stage->run(context, NULL, memory->arguments, memory->results, memory->workspace))
+  for (int64_t i = 0; i < runs; ++i) {
+    if (bytes) {
+      memory->next = memory->next + bytes > memory->weightBytes ? 0 : memory->next;
+      arguments[1] = memory->weights + memory->next;
+      memory->next += bytes;
+    }
+    if (stage->run(context, NULL, arguments, memory->results, memory->workspace))
       return -1;
+  }
   return (measureNow(CLOCK_THREAD_CPUTIME_ID) - begin) / (double)runs;
+}
+
+/// Bytes of the right operand of a product, 0 for what is none.
+static size_t coldOperandBytes(const ShardProgram *program, size_t stage, const MeasureCase *c) {
+  return c->kind == MEASURE_CONTRACTION
+             ? valueLocalBytes(&program->arguments[program->stages[stage].arguments[1]])
+             : 0;
 }
 
 static int64_t runsFor(double seconds, double each) {
@@ -270,10 +305,11 @@ static int aloneBody(ShardRtContext *context, void *userData) {
     for (size_t i = 0; i < timing->nCases; ++i) {
       MeasureCase *c = &timing->cases[i];
       const ShardProgramStage *stage = &timing->program->stages[i];
-      double first = timeRuns(context, stage, timing->memories, 1); // and fills the caches
+      size_t cold = coldOperandBytes(timing->program, i, c);
+      double first = timeRuns(context, stage, timing->memories, cold, 1); // and fills the caches
       int64_t runs = runsFor(first, timing->secondsEach / 4);
       for (int part = 0; part < 4 && first >= 0; ++part) {
-        double seconds = timeRuns(context, stage, timing->memories, runs);
+        double seconds = timeRuns(context, stage, timing->memories, cold, runs);
         if (seconds < 0)
           return SHARD_RT_PROGRAM_FAILED;
         if ((round == 0 && part == 0) || seconds < c->seconds)
@@ -294,11 +330,13 @@ static int busyBody(ShardRtContext *context, void *userData) {
   for (size_t i = 0; i < timing->nCases; ++i) {
     const ShardProgramStage *stage = &timing->program->stages[i];
     MeasureCase *c = &timing->cases[i];
+    size_t cold = coldOperandBytes(timing->program, i, c);
     int64_t runs = runsFor(c->seconds, timing->secondsEach / MAX_SAMPLES);
-    if (timeRuns(context, stage, &timing->memories[rank], 1) < 0 || shardRtBarrier(comm, 1, -1))
+    if (timeRuns(context, stage, &timing->memories[rank], cold, 1) < 0 ||
+        shardRtBarrier(comm, 1, -1))
       return SHARD_RT_PROGRAM_FAILED;
     for (int sample = 0; sample < MAX_SAMPLES; ++sample)
-      if ((samples[sample] = timeRuns(context, stage, &timing->memories[rank], runs)) < 0)
+      if ((samples[sample] = timeRuns(context, stage, &timing->memories[rank], cold, runs)) < 0)
         return SHARD_RT_PROGRAM_FAILED;
     if (shardRtBarrier(comm, 1, -1))
       return SHARD_RT_PEER_LOST;
@@ -318,7 +356,8 @@ static void runTiming(Timing *timing, ShardRtRankBody body) {
   timing->memories = memoryZeroed((size_t)size * sizeof(Memory));
   timing->samples = memoryZeroed((size_t)size * MAX_SAMPLES * sizeof(double));
   for (int64_t r = 0; r < size; ++r)
-    timing->memories[r] = createMemory(timing->program);
+    timing->memories[r] =
+        createMemory(timing->program, timing->cases[0].kind == MEASURE_CONTRACTION);
   if (shardRtWorldRunRanks(world, 0, NULL, body, timing, NULL))
     stop("--measure: %s", shardRtWorldGetError(world));
   for (int64_t r = 0; r < size; ++r)
