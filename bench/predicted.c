@@ -8,6 +8,7 @@
 // models with at least three. Bars: at most MEDIAN and WORST percent, at least RANK. Exit 1: one
 // is missed, or there are fewer than 12 cells.
 //===----------------------------------------------------------------------===//
+#define _GNU_SOURCE
 #include "Bench.h"
 
 #include <math.h>

@@ -81,7 +81,7 @@ typedef struct Grid {
 } Grid;
 
 static Grid gridOf(const Machine *machine, const char *type) {
-  static const int64_t all[] = {1, 8, 64, 256, 1024}, deep[] = {16, 64, 256, 1024};
+  static const int64_t all[] = {1, 8, 32, 64, 128, 256, 512, 1024}, deep[] = {16, 64, 256, 1024};
   static const int64_t few[] = {1, 16, 128}, small[] = {1, 8, 64, 256};
   if (machine->quick)
     return (Grid){{COUNT(few), COUNT(few), COUNT(few)}, {few, few, few}};
