@@ -1,12 +1,13 @@
 //===- shard/Simulate.h - How long a step of a program takes ------*- C -*-===//
-// Reads the emitted program (L3 or L4) and a cluster, and nothing else. Times are whole picoseconds, so
-// that sums are exact and the same input gives the same bytes. How:
+// Reads the emitted program (L3 or L4) and a cluster, and nothing else. Times are whole
+// picoseconds, so that sums are exact and the same input gives the same bytes. How:
 // python-free-docs/design/cost.md.
 //===----------------------------------------------------------------------===//
 #ifndef SHARD_SIMULATE_H
 #define SHARD_SIMULATE_H
 
 #include "shard/Cluster.h"
+#include "shard/MemoryPlan.h"
 #include "shard/Support.h"
 
 #include "mlir-c/IR.h"
@@ -30,9 +31,11 @@ typedef struct ShardSimulatedClass {
   int64_t bubblePs;        // for other stages, and from its end to the end of the step
 } ShardSimulatedClass;
 
-/// Device memory from `ps` on until the next point: arguments, results and live values.
+/// Device memory from `ps` on until the next point: arguments, results and what lives in the
+/// workspace.
 typedef struct ShardSimulatedMemory {
   int64_t ps, bytes;
+  int64_t byClass[SHARD_N_MEMORY_CLASSES]; // of live bytes; zeros if the stage is not planned
 } ShardSimulatedMemory;
 
 typedef enum ShardSimulatedKind {
@@ -59,8 +62,11 @@ typedef struct ShardSimulatedStage {
   double flops, vectorFlops, memoryBytes; // that one rank computes and moves
   int64_t nReorders;                  // ops that only put elements in another order, of one rank
   int64_t argumentBytes, resultBytes; // there for the whole step
-  int64_t peakBytes, peakPs;          // arguments, results and live values; since when
-  const char *peakOp;                 // "linalg.matmul at model.mlir:12:5", "" without any
+  int64_t peakBytes, peakPs;          // arguments, results and workspace; where most lives
+  int32_t planned;                    // 1: by the program's memory plan (shard/MemoryPlan.h);
+                                      // 0: an op has no lowering, and bytes are estimates
+  int64_t peakByClass[SHARD_N_MEMORY_CLASSES]; // live then; zeros if the stage is not planned
+  const char *peakOp;                          // "linalg.matmul at model.mlir:12:5", "" without any
   intptr_t nMemory;
   const ShardSimulatedMemory *memory; // [nMemory] of its first class, by time
   intptr_t nEvents, nEventsLeftOut;   // more than 65536 are left out

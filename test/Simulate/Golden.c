@@ -95,10 +95,10 @@ static void testSites(void) {
   checkEqual(s->links[1].bytes, 2 * 64 * 32 * 4, "bytes out of a node");
   checkNear(s->stages[0].flops, 2 * 2.0 * 64 * 512 * 32, 0, "flops");
   // With nothing but ops and blocking collectives, busy is the textbook's efficiency.
-  checkNear(s->busy,
-            shardParallelEfficiency((double)s->classes[0].busyPs,
-                                    (double)s->classes[0].communicationPs),
-            1e-12, "efficiency");
+  checkNear(
+      s->busy,
+      shardParallelEfficiency((double)s->classes[0].busyPs, (double)s->classes[0].communicationPs),
+      1e-12, "efficiency");
   shardSimulationDestroy(s);
   free(text);
   shardClusterDestroy(cluster);
@@ -312,8 +312,14 @@ static char *elementwise(bool both) {
           both ? ", tensor<64x512xf32>" : "", both ? ")" : "");
   fprintf(program.out,
           "    %%e = tensor.empty() : %s\n"
-          "    %%0 = linalg.exp ins(%%x : %s) outs(%%e : %s) -> %s\n"
-          "    %%1 = linalg.negf ins(%%0 : %s) outs(%%e : %s) -> %s\n",
+          "    %%0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, "
+          "j) -> (i, j)>], iterator_types = [\"parallel\", "
+          "\"parallel\"]} ins(%%x : %s) outs(%%e : %s) {\n    ^bb0(%%i: f32, %%o: f32):\n"
+          "      %%v = math.exp %%i : f32\n      linalg.yield %%v : f32\n    } -> %s\n"
+          "    %%1 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, "
+          "j) -> (i, j)>], iterator_types = [\"parallel\", "
+          "\"parallel\"]} ins(%%0 : %s) outs(%%e : %s) {\n    ^bb0(%%i: f32, %%o: f32):\n"
+          "      %%v = arith.negf %%i : f32\n      linalg.yield %%v : f32\n    } -> %s\n",
           type, type, type, type, type, type, type);
   fprintf(program.out, "    return %%1%s : %s%s\n  }\n", both ? ", %0" : "", type,
           both ? ", tensor<64x512xf32>" : "");
@@ -361,7 +367,8 @@ static void testFolded(void) {
 //===----------------------------------------------------------------------===//
 
 /// Arguments 64 x 512 and 512 x 32, a result 64 x 32. The first product is live until its
-/// all-reduce, whose result is the caller's.
+/// all-reduce or, where that comes first, the sum is when the unused product is made. Each has a
+/// panel, whose size is the CPU's.
 static void testMemory(void) {
   ShardCluster *cluster = pairsCluster(4);
   const int64_t part = 64 * 32 * 4, arguments = (64 * 512 + 512 * 32) * 4;
@@ -371,10 +378,14 @@ static void testMemory(void) {
     const ShardSimulatedStage *stage = &s->stages[0];
     checkEqual(stage->argumentBytes, arguments, "arguments");
     checkEqual(stage->resultBytes, part, "results");
-    // p and the unused q together, or one after the other.
-    checkEqual(stage->peakBytes, arguments + part + (i ? 1 : 2) * part, "peak by order");
+    check(stage->planned, "the stage has a memory plan", NULL);
+    int64_t panel = stage->memory[0].byClass[SHARD_MEMORY_TEMPORARIES];
+    check(panel > 0, "a product has a panel", NULL);
     checkEqual(stage->memory[0].ps, 0, "memory begins");
-    checkEqual(stage->memory[0].bytes, arguments + 2 * part, "with the first product");
+    checkEqual(stage->memory[0].bytes, arguments + 2 * part + panel, "with the first product");
+    checkEqual(stage->memory[0].byClass[SHARD_MEMORY_COMMUNICATION], part, "what is sent");
+    checkEqual(stage->peakBytes, arguments + 3 * part + panel, "peak with both products");
+    checkEqual(stage->peakByClass[SHARD_MEMORY_TEMPORARIES], part + panel, "the unused one");
     for (intptr_t k = 1; k < stage->nMemory; ++k)
       check(stage->memory[k].ps > stage->memory[k - 1].ps, "memory by time", NULL);
     shardSimulationDestroy(s);

@@ -378,5 +378,6 @@ bool simProgramRead(SimProgram *program) {
     if (!readStage(&reader, &program->stages[s]))
       return false;
   }
+  simUsePlan(program);
   return true;
 }

@@ -67,7 +67,9 @@ typedef struct SimStep {
   bool anyKind;           // WAIT: for whatever began
   bool receives;          // WAIT: for the receiving half of a message
   bool secondHalf;        // WAIT: for a shift's receive, or nothing
-  int64_t memoryBytes;    // live while it runs, arguments and results of the function apart
+  int64_t memoryBytes;    // of the workspace while it runs
+  const int64_t
+      *memoryByClass; // [SHARD_N_MEMORY_CLASSES] with arguments and results; null: no plan
 } SimStep;
 
 /// A block of ops: of a function or of control flow. Read once, run as often as it is called.
@@ -92,6 +94,7 @@ typedef struct SimStage {
   int64_t nRanks;
   const int64_t *ranks; // [nRanks] ascending
   int64_t argumentBytes, resultBytes;
+  const ShardMemoryStage *plan; // null: the program has none
 } SimStage;
 
 typedef struct SimProgram {
@@ -103,6 +106,7 @@ typedef struct SimProgram {
   int32_t ppAxis; // -1: one stage
   int32_t nStages;
   SimStage *stages;
+  ShardMemoryPlan *plan; // null: an op has no lowering
   int64_t nRanks;
   const int64_t *ranks; // [nRanks] each its own number
   bool *usesKind;       // [cluster->nDeviceKinds]
@@ -124,8 +128,11 @@ static inline bool simSpansStages(const SimProgram *program, uint32_t axes) {
 /// Reads the stages of a module and all that they call. False after one error.
 bool simProgramRead(SimProgram *program);
 
+/// Puts the stages' memory plan, where the program has one, in the place of estimates.
+void simUsePlan(SimProgram *program);
+
 /// Live bytes of a block's ops in order, in `opBytes`, and their peak in `body`. `innerPeak` has
-/// the peak of what an op calls or contains. The one place that a static memory plan will replace.
+/// the peak of what an op calls or contains. An estimate, for what has no memory plan.
 void simBodyMemory(SimBody *body, const ShardPointerMap *innerPeak, ShardArena *arena,
                    int64_t **opBytes);
 

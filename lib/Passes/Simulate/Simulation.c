@@ -59,23 +59,30 @@ static void writeClasses(const Output *o) {
 static void writeMemory(const Output *o, int32_t s, ShardSimulatedStage *out) {
   const SimStage *stage = &o->program->stages[s];
   const SimBody *body = stage->body;
-  int64_t whole = stage->argumentBytes + stage->resultBytes;
+  int64_t whole = stage->argumentBytes + stage->resultBytes, held[SHARD_N_MEMORY_CLASSES] = {0};
+  for (int c = 0; stage->plan && c < SHARD_N_MEMORY_CLASSES; ++c)
+    held[c] = stage->plan->argumentBytesByClass[c] + stage->plan->resultBytesByClass[c];
   ShardSimulatedMemory *memory =
       SHARD_ARENA_ARRAY(o->arena, ShardSimulatedMemory, body->nSteps + 2);
-  memory[out->nMemory++] = (ShardSimulatedMemory){0, whole};
+  memory[out->nMemory] = (ShardSimulatedMemory){0, whole, {0}};
+  memcpy(memory[out->nMemory++].byClass, held, sizeof(held));
   for (size_t i = 0; i < body->nSteps; ++i) {
-    int64_t ps = o->run->startedPs[s][i], bytes = whole + body->steps[i].memoryBytes;
+    const SimStep *step = &body->steps[i];
     ShardSimulatedMemory *last = &memory[out->nMemory - 1];
-    if (mlirOperationEqual(body->steps[i].op, body->peakOp) && !out->peakPs)
-      out->peakPs = ps;
-    if (ps == last->ps)
-      last->bytes = bytes > last->bytes ? bytes : last->bytes;
-    else if (bytes != last->bytes)
-      memory[out->nMemory++] = (ShardSimulatedMemory){ps, bytes};
+    ShardSimulatedMemory now = {o->run->startedPs[s][i], whole + step->memoryBytes, {0}};
+    memcpy(now.byClass, step->memoryByClass ? step->memoryByClass : held, sizeof(held));
+    if (mlirOperationEqual(step->op, body->peakOp) && !out->peakPs)
+      out->peakPs = now.ps;
+    if (now.ps != last->ps && now.bytes != last->bytes)
+      memory[out->nMemory++] = now;
+    else if (now.ps == last->ps && now.bytes > last->bytes)
+      *last = now;
   }
   int64_t end = o->run->clocks[o->classes->places[s].firstClass].ps;
-  if (end > memory[out->nMemory - 1].ps)
-    memory[out->nMemory++] = (ShardSimulatedMemory){end, whole};
+  if (end > memory[out->nMemory - 1].ps) {
+    memory[out->nMemory] = (ShardSimulatedMemory){end, whole, {0}};
+    memcpy(memory[out->nMemory++].byClass, held, sizeof(held));
+  }
   out->memory = memory;
 }
 
@@ -141,7 +148,13 @@ static void writeStages(const Output *o) {
                                     .resultBytes = stage->resultBytes,
                                     .peakBytes = stage->argumentBytes + stage->resultBytes +
                                                  stage->body->peakBytes,
+                                    .planned = stage->plan != NULL,
                                     .peakOp = opText(o, stage->body->deepOp)};
+    if (stage->plan) {
+      list[s].peakOp =
+          shardArenaCopyString(o->arena, stage->plan->peakOp, strlen(stage->plan->peakOp));
+      memcpy(list[s].peakByClass, stage->plan->peakByClass, sizeof(list[s].peakByClass));
+    }
     writeMemory(o, s, &list[s]);
     writeEvents(o, s, &list[s]);
   }
@@ -244,6 +257,7 @@ ShardSimulation *shardSimulationCreate(MlirOperation module, const ShardCluster 
       simRun(&program, &classes, &run))
     out = writeSimulation(&program, &classes, &run);
   simClassesRelease(&program, &classes);
+  shardMemoryPlanDestroy(program.plan);
   shardArenaDestroy(program.arena);
   return out;
 }
