@@ -82,13 +82,20 @@ static const FlatValue *weightSide(const Flat *flat, const FlatOp *op, const Fla
   return NULL;
 }
 
-/// Of a product of two activations.
+/// Of a product of two activations. A sum over the first dimension of what experts give, with what
+/// is not of them, is their mixture: a router without a choice.
 static void multiply(const Flat *flat, FlatOp *op, FlatValue *result) {
-  uint32_t any = operandOf(flat, op, 0)->from | operandOf(flat, op, 1)->from;
+  const FlatValue *inputs[2] = {operandOf(flat, op, 0), operandOf(flat, op, 1)};
+  uint32_t any = inputs[0]->from | inputs[1]->from;
+  for (int k = 0; k < 2; ++k)
+    op->weighs |= factsOf(flat, op)->sumsFirst[k] && (inputs[k]->from & FLAT_SPREAD) &&
+                  !(inputs[1 - k]->from & FLAT_SPREAD);
   bool selected = any & FLAT_SELECTED;
+  result->source = op->source;
+  if (op->weighs)
+    return;
   op->core = !selected && (any & FLAT_SCORE);
   result->from |= selected ? FLAT_SELECTED : op->core ? FLAT_ATTENDED : FLAT_SCORE;
-  result->source = op->source;
 }
 
 /// Of any other op.
@@ -131,7 +138,7 @@ static void flowResult(Flat *flat, FlatOp *op, const Mix *mix, FlatValue *result
   op->projection = weightSide(flat, op, &other) != NULL;
   const FlatValue *first = op->nOperands ? operandOf(flat, op, 0) : NULL;
   if (op->projection) {
-    result->from |= FLAT_PROJECTED;
+    result->from |= FLAT_PROJECTED | (factsOf(flat, op)->batch ? FLAT_SPREAD : 0);
     result->source = op->source;
     result->weights = (FlatWeights){0, NULL};
   } else if (facts->kind == FLAT_PRODUCT && first->form == FLAT_ACTIVATION &&
@@ -201,6 +208,8 @@ static uint32_t told(const Flat *flat, const FlatOp *op, const Mix *mix, int32_t
   const FlatFacts *facts = factsOf(flat, op);
   const FlatValue *value = operandOf(flat, op, operand);
   bool picked = facts->kind == FLAT_LOOKUP && operand == 0; // only where to look is beside it
+  if (op->weighs && !(value->from & FLAT_SPREAD))
+    to |= FLAT_TO_SELECTION;
   if (op->core)
     to |= FLAT_TO_ATTENTION;
   if (facts->adds && mix->differ)

@@ -98,6 +98,11 @@ static bool mapHasDim(MlirAffineMap map, intptr_t dim) {
   return false;
 }
 
+static bool startsWith(MlirAffineMap map, intptr_t dim) {
+  return mlirAffineMapGetNumResults(map) > 1 &&
+         mlirAffineExprIsFunctionOfDim(mlirAffineMapGetResult(map, 0), dim);
+}
+
 /// Loops of a product: windows, a loop of all three, a loop that sums.
 static void readLoops(MlirOperation op, FlatFacts *facts) {
   MlirAttribute maps = mlirLinalgGetIndexingMapsAttribute(op);
@@ -112,6 +117,8 @@ static void readLoops(MlirOperation op, FlatFacts *facts) {
   for (intptr_t d = 0; d < mlirAffineMapGetNumDims(a); ++d) {
     bool inA = mapHasDim(a, d), inB = mapHasDim(b, d), inOut = mapHasDim(out, d);
     sums |= inA && inB && !inOut;
+    for (int k = 0; k < 2; ++k)
+      facts->sumsFirst[k] |= inA && inB && !inOut && startsWith(k ? b : a, d);
     for (intptr_t r = 0; inA && inB && inOut && r < mlirAffineMapGetNumResults(b); ++r)
       facts->batch |= mlirAffineExprIsFunctionOfDim(mlirAffineMapGetResult(b, r), d) &&
                       mlirShapedTypeGetDimSize(type, r) > 1;

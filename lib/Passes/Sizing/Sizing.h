@@ -25,6 +25,7 @@ enum {
   FLAT_GATHERED = 64,   // rows of a weight that data chooses
   FLAT_LOOKED_UP = 128, // from such rows
   FLAT_CURVED = 256,    // a WEIGHT: through functions such as a cosine; a table, no bias
+  FLAT_SPREAD = 512,    // from a product with a weight for each of many: experts, or heads
   FLAT_KEPT_BITS = FLAT_PROJECTED
 };
 
@@ -67,13 +68,14 @@ typedef enum FlatKind {
 /// What an op is, whichever call it is in.
 typedef struct FlatFacts {
   FlatKind kind;
-  intptr_t nInputs; // the rest are destinations, or captured tables
-  bool adds, roots; // sums two of its inputs; takes a root
-  bool window;      // a convolution
-  bool batch;       // PRODUCT: a loop is in both inputs and the result
-  bool keepsInputs; // gradients need what it reads
-  bool keepsResult; // or what it makes
-  bool curves;      // computes functions of the math dialect
+  intptr_t nInputs;  // the rest are destinations, or captured tables
+  bool adds, roots;  // sums two of its inputs; takes a root
+  bool window;       // a convolution
+  bool batch;        // PRODUCT: a loop is in both inputs and the result
+  bool sumsFirst[2]; // PRODUCT: the first dimension of an input is summed over
+  bool keepsInputs;  // gradients need what it reads
+  bool keepsResult;  // or what it makes
+  bool curves;       // computes functions of the math dialect
   bool moves, view, folded;
   double flops, vectorFlops, bytes;
   double computeSeconds, memorySeconds, launchSeconds; // on the cluster
@@ -89,6 +91,7 @@ typedef struct FlatOp {
   int32_t source;                  // that its result is; FLAT_NONE: none of its own
   bool projection;                 // a product with a weight
   bool core;                       // of attention
+  bool weighs;                     // sums what experts give, each by its weight
 } FlatOp;
 
 /// A call of a layer.
