@@ -1,6 +1,7 @@
 //===- Simulate.c - Fuzz target: programs that are simulated ------*- C -*-===//
 // Input: the text of a program, and behind a line of "=====" that of a cluster file; none: a small
-// cluster of its own. Whatever parses is simulated, or refused with one error.
+// cluster of its own. Whatever parses is simulated, or refused with one error; so are texts that
+// differ from it by a number or a line, since of blind changes few are programs.
 //===----------------------------------------------------------------------===//
 #define _GNU_SOURCE
 #include "shard/Simulate.h"
@@ -9,6 +10,7 @@
 #include "mlir-c/Diagnostics.h"
 #include "mlir-c/IR.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +85,79 @@ static void simulate(MlirOperation module, const ShardCluster *cluster) {
   free(first);
 }
 
+//===----------------------------------------------------------------------===//
+// Texts nearby
+//===----------------------------------------------------------------------===//
+
+static uint64_t state;
+static size_t below(size_t n) { // xorshift64*
+  state ^= state >> 12;
+  state ^= state << 25;
+  state ^= state >> 27;
+  return n ? (size_t)(state * UINT64_C(2685821657736338717) >> 33) % n : 0;
+}
+
+typedef struct Span {
+  size_t begin, end;
+} Span;
+
+static bool isDigit(char c) { return c >= '0' && c <= '9'; }
+
+/// A number, or a line with its end, around a place of the text.
+static Span spanAt(const char *text, size_t length, bool number) {
+  Span span = {0, 0};
+  size_t at = below(length);
+  for (size_t i = 0; number && i < length && !isDigit(text[at]); ++i)
+    at = (at + 1) % length;
+  span.begin = span.end = at;
+  while (span.begin && (number ? isDigit(text[span.begin - 1]) : text[span.begin - 1] != '\n'))
+    --span.begin;
+  while (span.end < length && (number ? isDigit(text[span.end]) : text[span.end] != '\n'))
+    ++span.end;
+  span.end += !number && span.end < length;
+  return span;
+}
+
+/// `text` with the span replaced.
+static char *replaced(const char *text, size_t length, Span span, const char *with,
+                      size_t withLength) {
+  char *out = malloc(length - (span.end - span.begin) + withLength + 1);
+  memcpy(out, text, span.begin);
+  memcpy(out + span.begin, with, withLength);
+  memcpy(out + span.begin + withLength, text + span.end, length - span.end);
+  out[length - (span.end - span.begin) + withLength] = 0;
+  return out;
+}
+
+static char *nearby(const char *text, size_t length) {
+  static const char *const numbers[] = {"0",  "1",   "2",  "3",          "8",
+                                        "33", "100", "-1", "4294967296", "9223372036854775807"};
+  size_t how = below(4);
+  Span span = spanAt(text, length, how < 2), other = spanAt(text, length, false);
+  if (how < 2) {
+    const char *number = numbers[below(sizeof(numbers) / sizeof(numbers[0]))];
+    return replaced(text, length, span, number, strlen(number));
+  }
+  if (how == 2) // gone
+    return replaced(text, length, span, "", 0);
+  return replaced(text, length, (Span){span.begin, span.begin}, text + other.begin,
+                  other.end - other.begin); // there again
+}
+
+//===----------------------------------------------------------------------===//
+// The target
+//===----------------------------------------------------------------------===//
+
+/// Whether the text is a program.
+static bool simulateText(const char *text, const ShardCluster *cluster) {
+  MlirModule module = shardModuleParse(context, mlirStringRefCreateFromCString(text), "p.mlir");
+  if (mlirModuleIsNull(module))
+    return false;
+  simulate(mlirModuleGetOperation(module), cluster);
+  mlirModuleDestroy(module);
+  return true;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t sizeBytes) {
   static const char mark[] = "\n=====\n";
   prepare();
@@ -90,17 +165,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t sizeBytes) {
   memcpy(text, data, sizeBytes);
   text[sizeBytes] = 0;
   char *behind = memmem(text, sizeBytes, mark, strlen(mark)), *error = NULL;
-  size_t length = behind ? (size_t)(behind - text) : sizeBytes;
   const char *clusterOf = behind ? behind + strlen(mark) : clusterText;
-  size_t clusterBytes = behind ? sizeBytes - length - strlen(mark) : strlen(clusterText);
+  size_t clusterBytes = behind ? sizeBytes - (size_t)(clusterOf - text) : strlen(clusterText);
   ShardCluster *cluster = shardClusterParse("c.json", clusterOf, clusterBytes, 0, &error);
   free(error);
-  MlirModule module = {NULL};
-  if (cluster && cluster->nDevices <= 4096) // larger ones are no harder, but slow
-    module = shardModuleParse(context, (MlirStringRef){text, length}, "p.mlir");
-  if (!mlirModuleIsNull(module)) {
-    simulate(mlirModuleGetOperation(module), cluster);
-    mlirModuleDestroy(module);
+  if (behind)
+    *behind = 0;
+  size_t length = strlen(text);
+  state = UINT64_C(0x9e3779b97f4a7c15) + length;
+  for (size_t i = 0; i < length; ++i)
+    state = state * 31 + (unsigned char)text[i];
+  // Larger clusters are no harder, but slow.
+  bool parses = cluster && cluster->nDevices <= 4096 && simulateText(text, cluster);
+  for (int i = 0; parses && i < 16; ++i) {
+    char *other = nearby(text, length);
+    simulateText(other, cluster);
+    free(other);
   }
   shardClusterDestroy(cluster);
   free(text);

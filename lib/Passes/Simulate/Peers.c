@@ -343,7 +343,7 @@ bool simPeersEvaluate(const SimProgram *program, const SimStage *stage, const Si
       shardEmitError(step->op, "the peer of rank %lld is outside of the mesh",
                      (long long)stage->ranks[i]);
     peers[i] = 0;
-    for (int32_t a = 0; a < program->mesh.nAxes; ++a)
+    for (int32_t a = 0; ok && a < program->mesh.nAxes; ++a)
       peers[i] = peers[i] * program->mesh.sizes[a] + coordinates[a];
   }
   shardArenaDestroy(scratch);

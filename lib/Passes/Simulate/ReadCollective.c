@@ -143,8 +143,12 @@ static SimStep *addNumbered(SimReader *reader, SimBody *body, SimStep step) {
 static bool readAxes(const SimProgram *program, MlirOperation op, uint32_t *out) {
   MlirAttribute axes = shardOpGetAttribute(op, "grid_axes");
   *out = 0;
-  if (mlirAttributeIsNull(axes) || !mlirAttributeIsADenseI16Array(axes))
+  if (mlirAttributeIsNull(axes))
     return true;
+  if (!mlirAttributeIsADenseI16Array(axes)) {
+    shardEmitError(op, "'grid_axes' is no list of axes; expected array<i16: ...>");
+    return false;
+  }
   for (intptr_t i = 0; i < mlirDenseArrayGetNumElements(axes); ++i) {
     int16_t axis = mlirDenseI16ArrayGetElement(axes, i);
     if (axis < 0 || axis >= program->mesh.nAxes) {

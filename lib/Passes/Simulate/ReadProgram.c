@@ -216,7 +216,18 @@ static void addTimes(const SimProgram *program, SimBody *body) {
   }
 }
 
+/// Beside ops of unknown dialects, which could be one, a block need not have a terminator.
+static bool checkEnds(MlirBlock block) {
+  if (!mlirOperationIsNull(mlirBlockGetTerminator(block)))
+    return true;
+  shardEmitError(mlirBlockGetParentOperation(block),
+                 "a block of this op does not end; expected func.return or scf.yield");
+  return false;
+}
+
 static SimBody *readBlock(SimReader *reader, MlirBlock block, bool stage) {
+  if (!checkEnds(block))
+    return NULL;
   SimBody *body = SHARD_ARENA_NEW(reader->program->arena, SimBody);
   body->block = block;
   body->reorderPs =
@@ -316,13 +327,15 @@ static void listFunctions(SimReader *reader) {
 
 static bool readStage(SimReader *reader, SimStage *stage) {
   MlirBlock block = shardFuncGetBody(stage->func);
+  stage->body = readBlock(reader, block, true);
+  if (!stage->body)
+    return false;
   MlirOperation end = mlirBlockGetTerminator(block);
   for (intptr_t i = 0; i < mlirBlockGetNumArguments(block); ++i)
     stage->argumentBytes += shardTypeBytes(mlirValueGetType(mlirBlockGetArgument(block, i)));
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(end); ++i)
     stage->resultBytes += shardTypeBytes(mlirValueGetType(mlirOperationGetOperand(end, i)));
-  stage->body = readBlock(reader, block, true);
-  return stage->body != NULL;
+  return true;
 }
 
 /// The ranks of a stage work at the same time: most of one stage in one node.
