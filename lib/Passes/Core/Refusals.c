@@ -178,6 +178,7 @@ static const ShardMessage messages[] = {
     {"function has no body", 0, 0},
     {"grid '@…' does not name its axes; expected spmd.axes = [...] with … names out of pp, dp, ep, sp, tp", 0, 0},
     {"grid '@mesh' has axis '…'; expected '…', parts in order", 0, 0},
+    {"grid '@mesh' has … ranks along '…', --auto-shard gives it …", 0, 0},
     {"grid '@mesh' cuts tp in parts of … ranks together, not tp…", 0, 0},
     {"internal error: MLIR does not know the passes '…'", 0, 0},
     {"internal error: MLIR does not know tosa-to-arith", 0, 0},

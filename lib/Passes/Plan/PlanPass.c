@@ -106,16 +106,29 @@ static MlirLogicalResult misfit(ShardPassRun *run, const ShardModel *model, cons
 // Writing the plan
 //===----------------------------------------------------------------------===//
 
-static ShardMesh makeMesh(const ShardDegrees *degrees, const ShardTensorPlan *tensor,
-                          ShardArena *arena, int32_t *outFirstTensor) {
-  ShardMesh mesh = {0};
+/// The degree of an axis in one piece; 0 for other names.
+static int64_t degreeOf(const ShardDegrees *degrees, const char *axis) {
   const struct {
     const char *name;
     int64_t size;
-  } plain[] = {{"pp", degrees->pp}, {"dp", degrees->dp}, {"ep", degrees->ep}, {"sp", degrees->sp}};
+  } axes[] = {{"pp", degrees->pp},
+              {"dp", degrees->dp},
+              {"ep", degrees->ep},
+              {"sp", degrees->sp},
+              {"tp", degrees->tp}};
+  for (size_t i = 0; i < sizeof(axes) / sizeof(axes[0]); ++i)
+    if (strcmp(axis, axes[i].name) == 0)
+      return axes[i].size;
+  return 0;
+}
+
+static ShardMesh makeMesh(const ShardDegrees *degrees, const ShardTensorPlan *tensor,
+                          ShardArena *arena, int32_t *outFirstTensor) {
+  ShardMesh mesh = {0};
+  static const char *const plain[] = {"pp", "dp", "ep", "sp"};
   for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); ++i)
-    if (plain[i].size > 1)
-      mesh.names[mesh.nAxes] = plain[i].name, mesh.sizes[mesh.nAxes++] = plain[i].size;
+    if (degreeOf(degrees, plain[i]) > 1)
+      mesh.names[mesh.nAxes] = plain[i], mesh.sizes[mesh.nAxes++] = degreeOf(degrees, plain[i]);
   *outFirstTensor = mesh.nAxes;
   if (degrees->tp > 1 || mesh.nAxes == 0)
     for (int32_t i = 0; i < tensor->nSubAxes; ++i) {
@@ -382,16 +395,22 @@ static MlirLogicalResult checkDegrees(ShardPassRun *run, const ShardModel *model
   return mlirLogicalResultSuccess();
 }
 
-/// Parts of the tensor axis that a grid in the model names are numbered in order, and make up the
-/// degree.
-static MlirLogicalResult checkParts(ShardPassRun *run, const ShardModel *model,
-                                    const ShardDegrees *degrees) {
+/// Axes of a grid in the model are as large as the degrees say, unless those ask for one device;
+/// parts of the tensor axis are numbered in order, and make up its degree.
+static MlirLogicalResult checkGrid(ShardPassRun *run, const ShardModel *model,
+                                   const ShardDegrees *degrees) {
   ShardMesh mesh;
-  if (model->nParts == 0 || !shardMeshRead(model->module, run->arena, &mesh))
+  if (!shardMeshRead(model->module, run->arena, &mesh))
     return mlirLogicalResultSuccess();
   MlirOperation grid = shardModuleLookup(model->module, mlirStringRefCreateFromCString("mesh"));
+  bool isOne = degrees->pp * degrees->dp * degrees->ep * degrees->sp * degrees->tp == 1;
   int64_t product = 1;
   for (int32_t axis = 0, part = 0; axis < mesh.nAxes; ++axis) {
+    int64_t degree = degreeOf(degrees, mesh.names[axis]);
+    if (degree && degree != mesh.sizes[axis] && !isOne)
+      return shardEmitError(
+          grid, "grid '@mesh' has %" PRId64 " ranks along '%s', --auto-shard gives it %" PRId64,
+          mesh.sizes[axis], mesh.names[axis], degree);
     if (strncmp(mesh.names[axis], "tp.", 3) != 0)
       continue;
     const char *expected = shardArenaFormat(run->arena, "tp.%d", (int)part);
@@ -400,7 +419,7 @@ static MlirLogicalResult checkParts(ShardPassRun *run, const ShardModel *model,
                             mesh.names[axis], expected);
     product *= model->parts[part++];
   }
-  if (degrees->tp == 1 || product == degrees->tp)
+  if (model->nParts == 0 || isOne || product == degrees->tp)
     return mlirLogicalResultSuccess();
   return shardEmitError(
       grid, "grid '@mesh' cuts tp in parts of %" PRId64 " ranks together, not tp%" PRId64, product,
@@ -414,7 +433,7 @@ static MlirLogicalResult planModule(ShardPassRun *run, const ShardModel *model,
   const PlanOptions *options = run->options;
   const char *message;
   ShardUnits *units = shardModelFindUnits(model, run->arena);
-  if (mlirLogicalResultIsFailure(checkParts(run, model, degrees)) ||
+  if (mlirLogicalResultIsFailure(checkGrid(run, model, degrees)) ||
       mlirLogicalResultIsFailure(checkDegrees(run, model, degrees, units)))
     return mlirLogicalResultFailure();
   ShardTensorPlan *tensor = shardPlanTensor(model, degrees->tp, run->arena, &message);

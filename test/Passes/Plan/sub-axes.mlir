@@ -14,13 +14,22 @@
 // SIX: result 0 6x16xf32 against the unsharded program:
 // BATCH: ranks: 8 (dp 2 x tp.0 2 x tp.1 2)
 // BATCH: result 0 6x16xf32 against the unsharded program:
-// OTHER: mlir:[[# @LINE + 7]]:1: error: grid '@mesh' cuts tp in parts of 4 ranks together, not tp8
+// OTHER: mlir:[[# @LINE + 16]]:1: error: grid '@mesh' cuts tp in parts of 4 ranks together, not tp8
 // OTHER-NOT: error:
 // NONE: error: mesh '@mesh' has no axis 'tp.0'; its axes are 'tp'
 // The numbers say which part is major, as the grid's order does.
 // RUN: sed 's/\["tp.0", "tp.1"\]}$/["tp.1", "tp.0"]}/' %s > %t.order.mlir
 // RUN: not shard-opt %t.order.mlir --auto-shard=tp4 -o %t.no 2>&1 | FileCheck %s --check-prefix=ORDER
 // ORDER: error: grid '@mesh' has axis 'tp.1'; expected 'tp.0', parts in order
+// Other axes have the size that the option says, or one would be ignored.
+// RUN: not shard-opt %t.dp.mlir --auto-shard=dp3,tp4 -o %t.no 2>&1 | FileCheck %s --check-prefix=SIZE
+// RUN: not shard-opt %t.dp.mlir --auto-shard=tp4 -o %t.no 2>&1 | FileCheck %s --check-prefix=ABSENT
+// RUN: not shard-opt %t.dp.mlir --auto-shard=dp2 -o %t.no 2>&1 | FileCheck %s --check-prefix=PARTS
+// RUN: shard-opt %t.dp.mlir --auto-shard=dp1 -o %t.one.mlir && not ls %t.no
+// SIZE: mlir:[[# @LINE + 4]]:1: error: grid '@mesh' has 2 ranks along 'dp', --auto-shard gives it 3
+// SIZE-NOT: error:
+// ABSENT: error: grid '@mesh' has 2 ranks along 'dp', --auto-shard gives it 1
+// PARTS: error: grid '@mesh' cuts tp in parts of 4 ranks together, not tp1
 shard.grid @mesh(shape = 2x2) {spmd.axes = ["tp.0", "tp.1"]}
 func.func @main(%x: tensor<6x16xf32> {spmd.role = "input"},
                 %w1: tensor<16x24xf32> {spmd.role = "weight", spmd.sharding = [[], ["tp.0", "tp.1"]]},
