@@ -119,7 +119,7 @@ static void appendType(MlirStringRef part, void *user) {
   out->length += n;
 }
 
-static bool isScalarType(MlirType type) {
+bool shardImportIsScalar(MlirType type) {
   if (mlirTypeIsAInteger(type)) {
     unsigned width = mlirIntegerTypeGetWidth(type);
     return width == 1 || width == 8 || width == 16 || width == 32 || width == 64 || width == 4 ||
@@ -143,8 +143,9 @@ static bool isKnownType(MlirType type) {
   if (mlirTypeIsARankedTensor(type))
     return mlirAttributeIsNull(mlirRankedTensorTypeGetEncoding(type)) &&
            mlirShapedTypeGetRank(type) <= maxRank &&
-           isScalarType(mlirShapedTypeGetElementType(type));
-  return isScalarType(type) || startsWith(type, "!tosa.shape") || startsWith(type, "!shard.");
+           shardImportIsScalar(mlirShapedTypeGetElementType(type));
+  return shardImportIsScalar(type) || startsWith(type, "!tosa.shape") ||
+         startsWith(type, "!shard.");
 }
 
 static MlirLogicalResult refuseType(MlirOperation op, const char *what, MlirType type) {

@@ -1,8 +1,8 @@
 //===- Import.c - Framework exports to one normal form ------------*- C -*-===//
 // Reads: func, linalg, tensor, arith, math, tosa, scf, cf.assert, shard.grid/sharding/shard, and
 // tm_tensor in generic form.
-// Writes: L1. One public function and the private ones that it calls, on static tensors, without
-// TOSA; on its arguments `spmd.arg`, `spmd.name`, `spmd.role`, and `spmd.value` where one was a
+// Writes: L1. One public function and the private ones that it calls, on static tensors (numbers
+// become those of rank 0), without TOSA; on its arguments `spmd.arg`, `spmd.name`, `spmd.role`, and `spmd.value` where one was a
 // constant. Fails: on any other op or type, on no or two public functions, on dynamic dimensions.
 //===----------------------------------------------------------------------===//
 
@@ -258,6 +258,7 @@ static MlirLogicalResult runImport(ShardPassRun *run) {
   eraseUnreachable(&import);
   for (intptr_t i = 0; i < import.nFunctions; ++i)
     shardWalk(import.functions[i], NULL, dropWritten, NULL);
+  shardImportScalars(&import);
   if (mlirLogicalResultIsFailure(shardImportSetDims(&import, options->dims, options->args)))
     return mlirLogicalResultFailure();
   shardImportDropEmpty(&import);

@@ -28,6 +28,8 @@ typedef struct ShardImport {
 /// CheckInput.c: refuses ops, types and shapes that the compiler does not take, with one error.
 MlirLogicalResult shardImportCheckOps(const ShardImport *import);
 MlirLogicalResult shardImportCheckTypes(const ShardImport *import);
+/// Whether numbers of a type can be moved and computed with.
+bool shardImportIsScalar(MlirType type);
 /// Dimension `dimension` of an argument is open, and nothing was said of it.
 MlirLogicalResult shardImportRefuseOpen(MlirOperation func, intptr_t argument, intptr_t dimension);
 /// Whether any op of the TOSA dialect is there.
@@ -46,6 +48,9 @@ MlirLogicalResult shardImportCheckBody(const ShardImport *import, MlirLocation r
                                        const char *name, MlirOperation func,
                                        const struct ShardOwnRule *rule, MlirOperation op,
                                        const int64_t *sizes);
+
+/// Scalars.c: numbers among the entry's arguments and results become tensors of rank 0.
+void shardImportScalars(const ShardImport *import);
 
 /// SetDims.c: "ARG:D=N,..." gives extents to dynamic dimensions of the entry's arguments, and
 /// "ARG:D=..MAX" bounds (Bounded.h). ARG is a number or a name, which `argsPath` (or "") may give.

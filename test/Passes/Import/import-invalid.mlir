@@ -115,8 +115,8 @@ func.func @main(%x: tensor<8xcomplex<f32>>, %y: tensor<8xf32>) -> tensor<8xf32> 
 
 // -----
 
-// expected-error @below {{argument 0 has type 'f32', which is not supported}}
-func.func @main(%s: f32, %y: tensor<8xf32>) -> tensor<8xf32> { return %y : tensor<8xf32> }
+// expected-error @below {{argument 0 has type 'complex<f32>', which is not supported}}
+func.func @main(%s: complex<f32>, %y: tensor<8xf32>) -> tensor<8xf32> { return %y : tensor<8xf32> }
 
 // -----
 
@@ -128,10 +128,11 @@ func.func @main(%x: tensor<8xf32>) -> tensor<*xf32> {
 
 // -----
 
-func.func @main(%x: tensor<8xf32>) -> index {
-  %c = arith.constant 0 : index
-  // expected-error @below {{result 0 has type 'index', which is not supported}}
-  return %c : index
+shard.grid @mesh(shape = 2)
+func.func @main(%x: tensor<8xf32>) -> !shard.sharding {
+  %c = shard.sharding @mesh split_axes = [[]] : !shard.sharding
+  // expected-error @below {{result 0 has type '!shard.sharding', which is not supported}}
+  return %c : !shard.sharding
 }
 
 // -----
