@@ -137,6 +137,7 @@ static void checkWorth(void) {
             "\"node\",\"count\":128,\"bytesPerSecond\":{\"value\":200e9,\"measured\":true},"
             "\"latencySeconds\":0}],\"nodes\":[{\"kind\":\"d\",\"count\":1}]}",
             0);
+  check(c->reserve == 0.2 && c->derating == 0.75, "a fifth stays free, 75 % of peaks count", NULL);
   static const struct {
     int64_t ranks;
     double plain, compressed;
