@@ -125,9 +125,33 @@ static void checkSums(const json_t *plan) {
   }
 }
 
+/// What lives by class is what lives in all; where the most does, gaps between buffers come to it.
+static void checkMemoryByClass(const json_t *plan) {
+  const json_t *stages = resolve(plan, "/simulation/stages"), *stage;
+  size_t s, i;
+  json_array_foreach(stages, s, stage) {
+    const json_t *point, *list;
+    json_int_t peak = json_integer_value(json_object_get(stage, "peakBytes"));
+    if (!json_is_true(json_object_get(stage, "planned"))) {
+      fail("stage %zu has no memory plan", s);
+      continue;
+    }
+    json_array_foreach(json_object_get(stage, "memory"), i, point) {
+      json_int_t sum = 0, bytes = json_integer_value(json_array_get(point, 1));
+      const char *class;
+      json_object_foreach((json_t *)json_object_get(stage, "memoryByClass"), class, list) sum +=
+          json_integer_value(json_array_get(list, i));
+      if (sum > bytes || (sum < bytes && bytes != peak))
+        fail("stage %zu: %lld bytes by class at point %zu, %lld in all", s, (long long)sum, i,
+             (long long)bytes);
+    }
+  }
+}
+
 static void checkPlan(int nPages, char **pages, const json_t *schema, const json_t *plan) {
   if (!schemaAccepts(schema, schema, plan))
     fail("the report is not valid under the schema");
+  checkMemoryByClass(plan);
   checkSums(plan);
   for (int i = 0; i < nPages; ++i) {
     char *text = readText(pages[i]);

@@ -155,7 +155,8 @@ static bool isInStage(const json_t *argument, int32_t stage) {
   return false;
 }
 
-/// What a stage's memory at the peak is made of; `other` are arguments of no argument of the model.
+/// What a stage's memory at the peak is made of; `other` are arguments of no argument of the model,
+/// `values` what lies between buffers, or all values of a stage that is not planned.
 static json_t *classesJson(const json_t *root, const ShardSimulatedStage *stage, int32_t index) {
   json_t *classes = json_object();
   json_int_t known = 0;
@@ -172,8 +173,15 @@ static json_t *classesJson(const json_t *root, const ShardSimulatedStage *stage,
   if (stage->argumentBytes != known)
     json_object_set_new(classes, "other", json_integer(stage->argumentBytes - known));
   json_object_set_new(classes, "results", json_integer(stage->resultBytes));
-  json_object_set_new(classes, "values",
-                      json_integer(stage->peakBytes - stage->argumentBytes - stage->resultBytes));
+  json_int_t rest = stage->peakBytes - stage->argumentBytes - stage->resultBytes;
+  for (int c = 0; stage->planned && c < SHARD_N_MEMORY_CLASSES; ++c) {
+    int64_t bytes = stage->peakByClass[c] - stage->heldByClass[c];
+    if (!bytes)
+      continue;
+    json_object_set_new(classes, shardMemoryClassName((ShardMemoryClass)c), json_integer(bytes));
+    rest -= bytes;
+  }
+  json_object_set_new(classes, "values", json_integer(rest));
   return classes;
 }
 

@@ -157,11 +157,11 @@ static json_t *memoryByClassJson(const ShardSimulatedStage *stage) {
   return classes;
 }
 
-static json_t *peakByClassJson(const ShardSimulatedStage *stage) {
+static json_t *bytesByClassJson(const ShardSimulatedStage *stage, const int64_t *byClass) {
   json_t *classes = json_object();
   for (int c = 0; stage->planned && c < SHARD_N_MEMORY_CLASSES; ++c)
     json_object_set_new(classes, shardMemoryClassName((ShardMemoryClass)c),
-                        json_integer((json_int_t)stage->peakByClass[c]));
+                        json_integer((json_int_t)byClass[c]));
   return classes;
 }
 
@@ -174,14 +174,16 @@ static json_t *stagesJson(const ShardSimulation *s) {
       json_array_append_new(memory, json_pack("[I, I]", (json_int_t)stage->memory[k].ps,
                                               (json_int_t)stage->memory[k].bytes));
     json_array_append_new(
-        list, json_pack("{s:i, s:I, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:o, s:o, s:b, s:o, s:o}",
-                        "index", (int)i, "ranks", (json_int_t)stage->nRanks, "flops", stage->flops,
-                        "vectorFlops", stage->vectorFlops, "memoryBytes", stage->memoryBytes,
-                        "argumentBytes", (json_int_t)stage->argumentBytes, "resultBytes",
-                        (json_int_t)stage->resultBytes, "peakBytes", (json_int_t)stage->peakBytes,
-                        "peakPs", (json_int_t)stage->peakPs, "peakOp", textJson(stage->peakOp),
-                        "memory", memory, "planned", (int)stage->planned, "peakByClass",
-                        peakByClassJson(stage), "memoryByClass", memoryByClassJson(stage)));
+        list,
+        json_pack("{s:i, s:I, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:o, s:o, s:b, s:o, s:o, s:o}",
+                  "index", (int)i, "ranks", (json_int_t)stage->nRanks, "flops", stage->flops,
+                  "vectorFlops", stage->vectorFlops, "memoryBytes", stage->memoryBytes,
+                  "argumentBytes", (json_int_t)stage->argumentBytes, "resultBytes",
+                  (json_int_t)stage->resultBytes, "peakBytes", (json_int_t)stage->peakBytes,
+                  "peakPs", (json_int_t)stage->peakPs, "peakOp", textJson(stage->peakOp), "memory",
+                  memory, "planned", (int)stage->planned, "peakByClass",
+                 bytesByClassJson(stage, stage->peakByClass), "memoryByClass", memoryByClassJson(stage),
+                  "heldByClass",bytesByClassJson(stage, stage->heldByClass)));
   }
   return list;
 }

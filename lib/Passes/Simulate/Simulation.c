@@ -59,18 +59,18 @@ static void writeClasses(const Output *o) {
 static void writeMemory(const Output *o, int32_t s, ShardSimulatedStage *out) {
   const SimStage *stage = &o->program->stages[s];
   const SimBody *body = stage->body;
-  int64_t whole = stage->argumentBytes + stage->resultBytes, held[SHARD_N_MEMORY_CLASSES] = {0};
+  int64_t whole = stage->argumentBytes + stage->resultBytes, *held = out->heldByClass;
   for (int c = 0; stage->plan && c < SHARD_N_MEMORY_CLASSES; ++c)
     held[c] = stage->plan->argumentBytesByClass[c] + stage->plan->resultBytesByClass[c];
   ShardSimulatedMemory *memory =
       SHARD_ARENA_ARRAY(o->arena, ShardSimulatedMemory, body->nSteps + 2);
   memory[out->nMemory] = (ShardSimulatedMemory){0, whole, {0}};
-  memcpy(memory[out->nMemory++].byClass, held, sizeof(held));
+  memcpy(memory[out->nMemory++].byClass, held, sizeof(out->heldByClass));
   for (size_t i = 0; i < body->nSteps; ++i) {
     const SimStep *step = &body->steps[i];
     ShardSimulatedMemory *last = &memory[out->nMemory - 1];
     ShardSimulatedMemory now = {o->run->startedPs[s][i], whole + step->memoryBytes, {0}};
-    memcpy(now.byClass, step->memoryByClass ? step->memoryByClass : held, sizeof(held));
+    memcpy(now.byClass, step->memoryByClass ? step->memoryByClass : held, sizeof(now.byClass));
     if (mlirOperationEqual(step->op, body->peakOp) && !out->peakPs)
       out->peakPs = now.ps;
     if (now.ps != last->ps && now.bytes != last->bytes)
@@ -81,7 +81,7 @@ static void writeMemory(const Output *o, int32_t s, ShardSimulatedStage *out) {
   int64_t end = o->run->clocks[o->classes->places[s].firstClass].ps;
   if (end > memory[out->nMemory - 1].ps) {
     memory[out->nMemory] = (ShardSimulatedMemory){end, whole, {0}};
-    memcpy(memory[out->nMemory++].byClass, held, sizeof(held));
+    memcpy(memory[out->nMemory++].byClass, held, sizeof(out->heldByClass));
   }
   out->memory = memory;
 }
