@@ -109,7 +109,7 @@ static json_t *measureContractions(const Machine *machine, const char *type, dou
                              .n = grid.sizes[1][i / grid.n[2] % grid.n[1]],
                              .k = grid.sizes[2][i % grid.n[2]]};
   timeCases(machine, nCases, cases, outBusy != NULL);
-  double best = 0, busy[8];
+  double best = 0, *busy = memoryZeroed(nCases * sizeof *busy);
   size_t nBusy = 0;
   for (size_t i = 0; i < nCases; ++i) {
     MeasureCase *c = &cases[i];
@@ -121,12 +121,13 @@ static json_t *measureContractions(const Machine *machine, const char *type, dou
     MeasureCase *c = &cases[i];
     double rate = 2.0 * (double)c->m * (double)c->n * (double)c->k / c->seconds;
     json_array_append_new(fractions, measureNumber(fmax(rate / best, 1e-6)));
-    if (c->busySeconds > 0 && rate > best / 2 && nBusy < COUNT(busy))
+    if (c->busySeconds > 0 && rate > best / 2)
       busy[nBusy++] = fmin(c->seconds / c->busySeconds, 1);
   }
   if (outBusy)
-    *outBusy = nBusy ? measureMedian(nBusy, busy) : 1;
+    *outBusy = nBusy ? measureQuantile(nBusy, busy, 0.5) : 1;
   free(cases);
+  free(busy);
   return json_pack("{s:o, s:{s:o, s:o, s:o, s:o}}", "achieved", measureNumber(best), "efficiency",
                    "m", sizesOf(grid.n[0], grid.sizes[0]), "n", sizesOf(grid.n[1], grid.sizes[1]),
                    "k", sizesOf(grid.n[2], grid.sizes[2]), "fractions", fractions);

@@ -91,8 +91,7 @@ static double secondsOf(ShardRtWorld *world, Timing *t) {
     }
     seconds[i] = end - begin;
   }
-  measureMedian((size_t)t->nCalls, seconds); // sorts
-  return fmax(seconds[t->nCalls / 4], 1e-9);
+  return fmax(measureQuantile((size_t)t->nCalls, seconds, 0.25), 1e-9);
 }
 
 /// Least sum of ((latency + bytes * slope - seconds) / seconds)^2.

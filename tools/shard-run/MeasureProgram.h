@@ -21,7 +21,7 @@ typedef struct MeasureCase {
   int repeats;
   const char *function; // op, for MEASURE_FUNCTION
   double seconds;       // best of one run on a rank alone
-  double busySeconds;   // usual one with all ranks at work; 0: not measured
+  double busySeconds;   // one with all ranks at work; 0: not measured
 } MeasureCase;
 
 /// Compiles the cases through the product's own lowering, one stage each. Stops with a message
@@ -32,12 +32,13 @@ void measureCompile(Compiler *compiler, size_t nCases, const MeasureCase *cases,
 /// keeps the best; each time for about `secondsEach`.
 void measureAlone(const ShardProgram *program, size_t nCases, MeasureCase *cases, int rounds,
                   double secondsEach);
-/// Times every case on `nRanks` ranks at the same time: busySeconds, the median of many.
+/// Times every case on `nRanks` ranks at the same time: busySeconds, the lower quartile of many.
 void measureBusy(const ShardProgram *program, size_t nCases, MeasureCase *cases, int32_t nRanks,
                  double secondsEach);
 
 /// Seconds of a clock.
 double measureNow(clockid_t clock);
-double measureMedian(size_t n, double *values); // sorts them
+/// The value that `part` of them, 0 to 1, lie below; sorts them.
+double measureQuantile(size_t n, double *values, double part);
 
 #endif // SHARD_RUN_MEASUREPROGRAM_H
