@@ -52,7 +52,7 @@ typedef struct ShardPrefetch {
   double bytesPerSecond; // of one device: its share of the tier, no more than its own link takes
   double seconds;        // latency and transfer
   double leadSeconds;    // the start is so long before the use: seconds and slack
-  int64_t layersAhead;   // the start is at the beginning of the layer so many before its own
+  int64_t layersAhead;   // the start is so many layers before its own, or more of them than count
 } ShardPrefetch;
 /// From tier `tier` of the cluster (0 is fetched into device memory, others into the tier above).
 ///   bytes         Of one device.

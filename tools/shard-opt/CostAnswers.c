@@ -54,9 +54,9 @@ static bool answerCollective(const CostAsked *asked) {
 // Ops and steps
 //===----------------------------------------------------------------------===//
 
-static bool answerWork(const CostAsked *asked, const ShardOpWork *work) {
+static bool answerWorkOf(const CostAsked *asked, const ShardDeviceKind *kind,
+                         const ShardOpWork *work) {
   static const char *const bounds[] = {"compute", "memory", "launch"};
-  const ShardDeviceKind *kind = &asked->cluster->deviceKinds[0];
   ShardOpCost cost;
   if (!shardOpCost(asked->cluster, kind, work, &cost))
     return shardOptFail("'--explain-cost': '%s' of cluster '%s' has no rate for %s", kind->name,
@@ -75,6 +75,14 @@ static bool answerWork(const CostAsked *asked, const ShardOpWork *work) {
     fprintf(asked->out, "  memory  %12.6g us, at %.6g GB/s, of which this size reaches %.4g\n",
             cost.memorySeconds * 1e6, cost.bytesPerSecond * 1e-9, cost.memoryEfficiency);
   return true;
+}
+
+/// On each kind of device.
+static bool answerWork(const CostAsked *asked, const ShardOpWork *work) {
+  bool ok = true;
+  for (int32_t i = 0; ok && i < asked->cluster->nDeviceKinds; ++i)
+    ok = answerWorkOf(asked, &asked->cluster->deviceKinds[i], work);
+  return ok;
 }
 
 static bool answerOp(const CostAsked *asked) {
@@ -128,7 +136,9 @@ static bool answerLayer(const CostAsked *asked) {
 static void writeFleet(const CostAsked *asked, const char *what, double bytes) {
   const ShardCluster *cluster = asked->cluster;
   double perDevice = bytes / (double)cluster->nDevices;
-  double room = shardClusterUsableBytes(cluster, &cluster->deviceKinds[0]);
+  ShardCluster alone = *cluster;
+  alone.nTiers = 0;
+  double room = shardFitBytes(&alone, INFINITY, true).deviceBytes / (double)cluster->nDevices;
   fprintf(asked->out,
           "%s: %.6g TB; on %" PRId64 " devices %.6g GB each, of %.6g GB to use: %s; smallest fleet "
           "%" PRId64 ", with memory tiers %" PRId64 ", and %" PRId64 " with no reserve\n",
@@ -179,6 +189,22 @@ static bool answerModel(const CostAsked *asked) {
   return true;
 }
 
+/// What all devices together do at best in 16 bits; 0: there is no rate.
+static double peakOf(const ShardCluster *cluster) {
+  double sum = 0;
+  for (int32_t i = 0; i < cluster->nNodeRuns; ++i) {
+    const ShardClusterNodes *run = &cluster->nodeRuns[i];
+    const ShardDeviceKind *kind = &cluster->deviceKinds[run->kind];
+    double peak = 0;
+    for (int t = SHARD_RATE_F16; t <= SHARD_RATE_BF16; ++t)
+      if (kind->hasFlops[t])
+        peak = fmax(peak, kind->flops[t].peak.given ? kind->flops[t].peak.value
+                                                    : kind->flops[t].achieved.value);
+    sum += (double)(run->count * run->devicesPerNode) * peak;
+  }
+  return sum;
+}
+
 static bool answerStep(const CostAsked *asked) {
   const double *v = asked->values;
   const ShardModelSizes model = {.layers = count(asked, 0),
@@ -187,13 +213,7 @@ static bool answerStep(const CostAsked *asked) {
                                  .vocabulary = count(asked, 3)};
   ShardTraining training = {.sequence = count(asked, 4)};
   static const char *const names[] = {"nothing", "the core of attention", "every layer"};
-  const ShardDeviceKind *kind = &asked->cluster->deviceKinds[0];
-  double peak = 0;
-  for (int t = SHARD_RATE_F16; t <= SHARD_RATE_BF16; ++t)
-    if (kind->hasFlops[t])
-      peak = fmax(peak, kind->flops[t].peak.given ? kind->flops[t].peak.value
-                                                  : kind->flops[t].achieved.value);
-  double whole = v[6] * (double)asked->cluster->nDevices * peak / 100;
+  double whole = v[6] * peakOf(asked->cluster) / 100;
   for (int r = SHARD_RECOMPUTE_NONE; r <= SHARD_RECOMPUTE_FULL; ++r) {
     training.recompute = (ShardRecompute)r;
     ShardStepFlops flops = shardCountStepFlops(&model, &training, v[5]);

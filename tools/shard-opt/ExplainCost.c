@@ -53,10 +53,12 @@ static bool parseValue(const CostField *field, const char *text, size_t length, 
   char copy[32], *end;
   if (field->kind == COST_TYPE)
     return parseType(text, length, out);
-  if (length >= sizeof(copy) || length == 0 || !strchr("0123456789.", text[0]))
+  if (length >= sizeof(copy) || length == 0 || text[0] == '-' || text[0] == '+')
     return false;
   memcpy(copy, text, length);
   copy[length] = 0;
+  if (strspn(copy, "0123456789.eE+-") != length)
+    return false; // nor hexadecimal, nor infinite
   *out = strtod(copy, &end);
   bool whole = field->kind != COST_COUNT || *out == floor(*out);
   return !*end && whole && *out >= field->least && *out <= field->most;

@@ -92,10 +92,10 @@ bool shardPrefetch(const ShardCluster *cluster, int32_t tier, double bytes, doub
   if (from->hasDeviceRate)
     rate = fmin(rate, shardRateEffective(cluster, &from->deviceBytesPerSecond));
   double seconds = from->latencySeconds.value + bytes / rate;
+  double layers = ceil((seconds + slackSeconds) / layerSeconds * (1 - 1e-12));
   *out = (ShardPrefetch){.bytesPerSecond = rate,
                          .seconds = seconds,
                          .leadSeconds = seconds + slackSeconds,
-                         .layersAhead =
-                             (int64_t)ceil((seconds + slackSeconds) / layerSeconds * (1 - 1e-12))};
+                         .layersAhead = layers < 0x1p62 ? (int64_t)layers : INT64_MAX};
   return true;
 }
