@@ -1,0 +1,280 @@
+//===- Recount.c - Counts the memory of a program from its text ---*- C -*-===//
+// shard-recount BUFFERS.mlir PLAN.json [RUN.json]
+// Reads what shard-opt --emit=buffers printed, what --memory-plan=json says of the same program,
+// and what shard-run --check-memory --json measured. With no code of the compiler it finds when
+// each buffer is in use (Trace.c), and demands of every stage:
+//   - no two buffers in use at one moment share a byte;
+//   - the workspace ends with its highest buffer, and is at most 1.02 x the most bytes in use;
+//   - the plan says the same workspace, at least these bytes in use, and for each class the same
+//   sum;
+//   - every rank wrote its workspace up to that byte, and planned it.
+// Exit 1 when something does not hold, each fault on a line of its own; 2 when it cannot be read.
+//===----------------------------------------------------------------------===//
+#include "Trace.h"
+
+#include "../Matrix/ReadIr.h"
+
+#include "mlir-c/BuiltinAttributes.h"
+#include "mlir-c/BuiltinTypes.h"
+#include "mlir-c/RegisterEverything.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const classes[] = {"weights",     "gradients",     "optimizer", "activations",
+                                      "temporaries", "communication", "staging"};
+enum { N_CLASSES = sizeof classes / sizeof classes[0] };
+
+typedef struct Sums {
+  int64_t all, byClass[N_CLASSES];
+} Sums;
+
+static int classNumber(const char *name) {
+  int i = 0;
+  while (i < N_CLASSES && strcmp(classes[i], name) != 0)
+    ++i;
+  if (i == N_CLASSES)
+    die("no class '%s'", name);
+  return i;
+}
+
+static void addTo(Sums *sums, const char *name, int64_t bytes) {
+  sums->all += bytes;
+  sums->byClass[classNumber(name)] += bytes;
+}
+
+static json_t *jsonGet(const json_t *object, const char *key) {
+  json_t *value = json_object_get(object, key);
+  if (!value)
+    die("no '%s' in the plan or the run", key);
+  return value;
+}
+
+static int64_t jsonInteger(const json_t *object, const char *key) {
+  return json_integer_value(jsonGet(object, key));
+}
+
+/// Bytes of a list of values or buffers, by class.
+static Sums sumOf(const json_t *list) {
+  Sums sums = {0};
+  size_t i;
+  json_t *item;
+  json_array_foreach((json_t *)list, i, item)
+      addTo(&sums, json_string_value(jsonGet(item, "class")), jsonInteger(item, "bytes"));
+  return sums;
+}
+
+static bool equal(const Sums *a, const Sums *b) { return !memcmp(a, b, sizeof(*a)); }
+
+//===----------------------------------------------------------------------===//
+// One trace
+//===----------------------------------------------------------------------===//
+
+static void checkSize(const Instance *instance) {
+  if (!is(instance->op, "memref.alloc"))
+    return; // a panel: its size is measured only
+  MlirType type = mlirValueGetType(mlirOperationGetResult(instance->op, 0));
+  MlirType element = mlirShapedTypeGetElementType(type);
+  int64_t bits = mlirTypeIsAInteger(element) ? mlirIntegerTypeGetWidth(element)
+                 : mlirTypeIsAFloat(element) ? mlirFloatTypeGetWidth(element)
+                                             : 64;
+  int64_t bytes = (bits + 7) / 8;
+  for (intptr_t i = 0; i < mlirShapedTypeGetRank(type); ++i)
+    bytes *= mlirShapedTypeGetDimSize(type, i);
+  if (bytes != instance->bytes)
+    fault("a buffer of %" PRId64 " bytes has %" PRId64, bytes, instance->bytes);
+}
+
+static void checkApart(int64_t stage, const Trace *trace) {
+  for (size_t i = 0; i < trace->nInstances; ++i) {
+    const Instance *a = &trace->instances[i];
+    checkSize(a);
+    for (size_t k = 0; k < i; ++k) {
+      const Instance *b = &trace->instances[k];
+      if (a->first <= b->last && b->first <= a->last && a->offset < b->offset + b->bytes &&
+          b->offset < a->offset + a->bytes)
+        fault("stage %" PRId64 ": bytes [%" PRId64 ", %" PRId64 ") and [%" PRId64 ", %" PRId64
+              ") are in use at one moment",
+              stage, a->offset, a->offset + a->bytes, b->offset, b->offset + b->bytes);
+    }
+  }
+}
+
+/// Bytes in use, moment by moment. Returns the most; *outSame: whether some moment with the most
+/// has the sums of `expected`.
+static Sums mostInUse(const Trace *trace, const Sums *expected, bool *outSame) {
+  Sums *changes = allocate((size_t)trace->nMoments + 2, sizeof(Sums)), now = {0}, most = {0};
+  for (size_t i = 0; i < trace->nInstances; ++i) {
+    const Instance *instance = &trace->instances[i];
+    if (instance->first > instance->last)
+      continue;
+    addTo(&changes[instance->first], instance->class_, instance->bytes);
+    addTo(&changes[instance->last + 1], instance->class_, -instance->bytes);
+  }
+  for (int64_t m = 0; m <= trace->nMoments; ++m) {
+    now.all += changes[m].all;
+    for (int c = 0; c < N_CLASSES; ++c)
+      now.byClass[c] += changes[m].byClass[c];
+    if (now.all > most.all)
+      most = now;
+    *outSame |= equal(&now, expected);
+  }
+  free(changes);
+  return most;
+}
+
+//===----------------------------------------------------------------------===//
+// One stage
+//===----------------------------------------------------------------------===//
+
+static void printSums(const Sums *sums) {
+  for (int c = 0; c < N_CLASSES; ++c)
+    if (sums->byClass[c])
+      printf(" %s %" PRId64, classes[c], sums->byClass[c]);
+  printf("\n");
+}
+
+/// What the plan says is in use at its peak, without arguments and results.
+static Sums plannedPeak(const json_t *plan) {
+  Sums sums = {0}, arguments = sumOf(jsonGet(plan, "arguments")),
+       results = sumOf(jsonGet(plan, "results"));
+  for (int c = 0; c < N_CLASSES; ++c)
+    addTo(&sums, classes[c],
+          jsonInteger(jsonGet(plan, "peakByClass"), classes[c]) - arguments.byClass[c] -
+              results.byClass[c]);
+  return sums;
+}
+
+/// Every buffer once for each call: with branch 0, then those that only the other branches have.
+static Sums allBuffers(const Trace *traces) {
+  Sums sums = {0};
+  for (int t = 0; t < 2; ++t)
+    for (size_t i = 0; i < traces[t].nInstances; ++i) {
+      const Instance *instance = &traces[t].instances[i];
+      bool known = instance->repeated || !instance->bytes || instance->first > instance->last;
+      for (size_t k = 0; t && !known && k < traces[0].nInstances; ++k)
+        known = mlirOperationEqual(traces[0].instances[k].op, instance->op) &&
+                traces[0].instances[k].offset == instance->offset;
+      if (!known)
+        addTo(&sums, instance->class_, instance->bytes);
+    }
+  return sums;
+}
+
+static void checkRun(int64_t stage, int64_t workspace, const json_t *run) {
+  size_t rank;
+  json_t *row;
+  json_array_foreach(jsonGet(run, "memory"), rank, row) {
+    if (jsonInteger(row, "stage") != stage)
+      continue;
+    int64_t planned = jsonInteger(row, "workspaceBytes");
+    int64_t written = jsonInteger(row, "workspaceWritten");
+    if (planned != workspace || written != workspace)
+      fault("stage %" PRId64 ": the workspace is %" PRId64 " bytes, rank %zu was given %" PRId64
+            " and wrote up to %" PRId64,
+            stage, workspace, rank, planned, written);
+  }
+}
+
+static void checkStage(MlirModule module, MlirOperation func, int64_t stage, const json_t *plan,
+                       const json_t *run) {
+  int64_t workspace = mlirIntegerAttrGetValueInt(attributeOf(func, "spmd.workspace"));
+  Sums planned = plannedPeak(plan), most = {0}, least = {0}, all;
+  Trace traces[2], inside;
+  int64_t end = 0;
+  bool same = false;
+  for (int branch = 0; branch < 2; ++branch) {
+    traceStage(module, func, branch, false, &traces[branch]);
+    checkApart(stage, &traces[branch]);
+    for (size_t i = 0; i < traces[branch].nInstances; ++i) {
+      const Instance *instance = &traces[branch].instances[i];
+      if (instance->first <= instance->last && instance->offset + instance->bytes > end)
+        end = instance->offset + instance->bytes;
+    }
+    Sums found = mostInUse(&traces[branch], &planned, &same);
+    if (found.all > most.all)
+      most = found;
+    bool ignored = false;
+    traceStage(module, func, branch, true, &inside);
+    found = mostInUse(&inside, &planned, &ignored);
+    if (found.all > least.all)
+      least = found;
+    free(inside.instances);
+  }
+  printf("stage %" PRId64 ": workspace %" PRId64 ", in use at most %" PRId64 " (%" PRId64
+         " if calls took no longer to use what they are handed than their ops):",
+         stage, workspace, most.all, least.all);
+  printSums(&most);
+  if (end != workspace)
+    fault("stage %" PRId64 ": the workspace is %" PRId64 " bytes, its buffers end at %" PRId64,
+          stage, workspace, end);
+  if (50 * workspace > 51 * most.all)
+    fault("stage %" PRId64 ": the workspace is %" PRId64 " bytes, more than 1.02 x the %" PRId64
+          " in use at a moment",
+          stage, workspace, most.all);
+  int64_t plannedWorkspace = jsonInteger(plan, "workspaceBytes");
+  int64_t plannedLive = jsonInteger(plan, "liveBytes");
+  if (plannedWorkspace != workspace || plannedLive < most.all || plannedLive > workspace)
+    fault("stage %" PRId64 ": the plan says workspace %" PRId64 " and %" PRId64
+          " in use; the text %" PRId64 " and %" PRId64,
+          stage, plannedWorkspace, plannedLive, workspace, most.all);
+  if (plannedLive == most.all && !same)
+    fault("stage %" PRId64 ": the plan says other sums by class of the %" PRId64
+          " bytes in use at the peak",
+          stage, most.all);
+  all = allBuffers(traces);
+  Sums listed = sumOf(jsonGet(plan, "buffers"));
+  if (!jsonInteger(plan, "buffersLeftOut") && !equal(&all, &listed)) {
+    fault("stage %" PRId64 ": the plan's buffers sum to %" PRId64 ", the text's to %" PRId64
+          ", or otherwise by class",
+          stage, listed.all, all.all);
+    printSums(&listed);
+    printSums(&all);
+  }
+  if (run)
+    checkRun(stage, workspace, run);
+  free(traces[0].instances);
+  free(traces[1].instances);
+}
+
+static json_t *readJson(const char *path) {
+  json_error_t error;
+  json_t *root = json_load_file(path, 0, &error);
+  if (!root)
+    die("%s:%d: %s", path, error.line, error.text);
+  return root;
+}
+
+int main(int argc, char **argv) {
+  if (argc < 3 || argc > 4)
+    die("usage: shard-recount BUFFERS.mlir PLAN.json [RUN.json]");
+  MlirContext context = mlirContextCreateWithThreading(false);
+  MlirDialectRegistry registry = mlirDialectRegistryCreate();
+  mlirRegisterAllDialects(registry);
+  mlirContextAppendDialectRegistry(context, registry);
+  mlirDialectRegistryDestroy(registry);
+  mlirContextLoadAllAvailableDialects(context);
+  MlirModule module = parseFile(context, argv[1]);
+  json_t *plan = readJson(argv[2]), *run = argc > 3 ? readJson(argv[3]) : NULL;
+  json_t *stages = jsonGet(plan, "stages");
+  MlirBlock body = mlirModuleGetBody(module);
+  size_t stage = 0;
+  for (MlirOperation op = mlirBlockGetFirstOperation(body); !mlirOperationIsNull(op);
+       op = mlirOperationGetNextInBlock(op))
+    if (isPublicFunction(op)) {
+      if (stage >= json_array_size(stages))
+        die("more stages than the plan has");
+      checkStage(module, op, (int64_t)stage, json_array_get(stages, stage), run);
+      ++stage;
+    }
+  if (!stage || stage != json_array_size(stages))
+    die("the plan has %zu stages, the text %zu", json_array_size(stages), stage);
+  json_decref(plan);
+  json_decref(run);
+  mlirModuleDestroy(module);
+  mlirContextDestroy(context);
+  return faultCount() ? 1 : 0;
+}
