@@ -161,7 +161,7 @@ static void checkWorth(void) {
 static void checkLevels(void) {
   enum { n = 37 };
   float values[n], back[n], limits[2];
-  uint8_t codes[2 * n];
+  uint8_t codes[2 * n + 1];
   for (int32_t bits = 1; bits <= 16; ++bits)
     for (int run = 0; run < 50; ++run) {
       double size = ldexp(1, (int)(draw() * 60) - 30), offset = draw() < 0.5 ? 0 : 100 * size;
