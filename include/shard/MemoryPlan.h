@@ -85,6 +85,7 @@ typedef struct ShardMemoryPlan {
   int32_t nStages;
   const ShardMemoryStage *stages;
   int64_t peakBytes; // of the largest stage
+  int32_t nDims;     // open dimensions; bytes are those at their bounds, for all extents
   void *memory;      // private
 } ShardMemoryPlan;
 

@@ -55,6 +55,10 @@ char *shardMemoryPlanFormatText(const ShardMemoryPlan *plan) {
   if (!out)
     return NULL;
   fprintf(out, "a rank of the largest stage holds %" PRId64 " bytes\n", plan->peakBytes);
+  if (plan->nDims)
+    fprintf(out,
+            "%d open dimension%s at the bound: workspaceBytes(dims) is the same for all extents\n",
+            plan->nDims, plan->nDims > 1 ? "s" : "");
   for (int32_t s = 0; s < plan->nStages; ++s)
     writeStage(out, &plan->stages[s]);
   if (fclose(out) == 0)
@@ -125,8 +129,9 @@ char *shardMemoryPlanFormatJson(const ShardMemoryPlan *plan) {
   json_t *stages = json_array();
   for (int32_t s = 0; s < plan->nStages; ++s)
     json_array_append_new(stages, stageJson(&plan->stages[s]));
-  json_t *root = json_pack("{s:i, s:I, s:o}", "version", 1, "peakBytes",
-                           (json_int_t)plan->peakBytes, "stages", stages);
+  json_t *root =
+      json_pack("{s:i, s:I, s:i, s:o}", "version", 1, "peakBytes", (json_int_t)plan->peakBytes,
+                "openDimensions", (int)plan->nDims, "stages", stages);
   char *text = root ? json_dumps(root, JSON_INDENT(1)) : NULL, *line = NULL;
   json_decref(root);
   if (text && asprintf(&line, "%s\n", text) < 0)

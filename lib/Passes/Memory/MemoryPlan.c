@@ -385,6 +385,8 @@ static ShardMemoryPlan *describeStages(Planner *planner) {
   MlirAttribute rows =
       mlirDictionaryAttrGetElementByName(program, mlirStringRefCreateFromCString("stages"));
   plan->nStages = (int32_t)mlirArrayAttrGetNumElements(rows);
+  plan->nDims = (int32_t)mlirArrayAttrGetNumElements(
+      mlirDictionaryAttrGetElementByName(program, mlirStringRefCreateFromCString("dims")));
   ShardMemoryStage *stages = SHARD_ARENA_ARRAY(planner->arena, ShardMemoryStage, plan->nStages + 1);
   for (int32_t s = 0; s < plan->nStages; ++s) {
     MlirAttribute row = mlirArrayAttrGetElement(rows, s);
