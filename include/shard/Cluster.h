@@ -248,7 +248,7 @@ SHARD_EXPORTED const ShardDeviceKind *shardClusterDeviceKind(const ShardCluster 
 /// link names, or a device out of range. Vertices of a level count from 0 in device order.
 SHARD_EXPORTED int64_t shardClusterVertexOf(const ShardCluster *cluster, int64_t device,
                                             ShardClusterLevel level);
-/// Distance of FORMULAS' placement cost: 0 itself, 1 in a node, 10 in a rack, 100 beyond.
+/// Distance of the textbook's placement cost: 0 itself, 1 in a node, 10 in a rack, 100 beyond.
 SHARD_EXPORTED int64_t shardClusterDistance(const ShardCluster *cluster, int64_t a, int64_t b);
 /// Device memory that a plan may use: the bytes without the reserve, of a kind.
 SHARD_EXPORTED double shardClusterUsableBytes(const ShardCluster *cluster,
