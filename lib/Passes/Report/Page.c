@@ -101,9 +101,16 @@ static void writeDegrees(FILE *out, const json_t *root) {
   fputs("</p><p>", out);
   writeNumber(out, at(root, "mesh", "devices"), "/mesh/devices", writePlain);
   bool one = json_integer_value(at(root, "mesh", "devices")) == 1;
-  fprintf(out, " device%s in %zu stage%s</p></div>\n", one ? "" : "s",
+  fprintf(out, " device%s in %zu stage%s", one ? "" : "s",
           json_array_size(json_object_get(root, "stages")),
           json_array_size(json_object_get(root, "stages")) == 1 ? "" : "s");
+  const json_t *idle = at(root, "headline", "idleDevices");
+  if (json_integer_value(idle) > 0) {
+    fputs("; ", out);
+    writeNumber(out, idle, "/headline/idleDevices", writePlain);
+    fputs(" of the cluster idle: the degrees have no use for more", out);
+  }
+  fputs("</p></div>\n", out);
 }
 
 static void writeStepTime(FILE *out, const json_t *root) {

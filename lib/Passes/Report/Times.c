@@ -258,12 +258,13 @@ static json_t *headlineJson(const json_t *memory, const ShardCluster *cluster,
   for (size_t i = 1; i < sizeof(parts) / sizeof(parts[0]); ++i)
     if (parts[i].part > parts[most].part)
       most = i;
-  return json_pack("{s:I, s:f, s:I, s:i, s:f, s:b, s:s, s:f, s:f}", "stepPs",
+  return json_pack("{s:I, s:f, s:I, s:i, s:f, s:b, s:s, s:f, s:f, s:I}", "stepPs",
                    (json_int_t)simulation->stepPs, "stepSeconds",
                    (double)simulation->stepPs * 1e-12, "peakBytes", integerOf(row, "peakBytes"),
                    "peakStage", (int)stage, "limitBytes", limit, "fits", (int)fits, "binds",
                    fits ? parts[most].name : "device memory", "bindsShare", parts[most].part,
-                   "memoryBandwidthShare", share);
+                   "memoryBandwidthShare", share, "idleDevices",
+                   (json_int_t)(cluster->nDevices - simulation->nRanks));
 }
 
 //===----------------------------------------------------------------------===//
