@@ -56,6 +56,8 @@ double shardWarningFailuresPerDay(const ShardWarningSubject *subject);
 /// Reads what the options claim. Returns a message in `arena`, or null.
 const char *shardClaimsParse(const ShardWarningOptions *options, ShardArena *arena,
                              ShardClaims *out);
+/// "1.315 MB"
+const char *shardWarningBytes(ShardArena *arena, double bytes);
 /// A number without a sign from `text` [length]. False: something else.
 bool shardWarningParseNumber(const char *text, size_t length, double *out);
 

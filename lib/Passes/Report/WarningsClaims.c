@@ -94,7 +94,7 @@ const char *shardClaimsParse(const ShardWarningOptions *options, ShardArena *are
              : parseInterval(options->checkpointInterval, arena, out);
 }
 
-static const char *bytesText(ShardArena *arena, double bytes) {
+const char *shardWarningBytes(ShardArena *arena, double bytes) {
   static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
   int unit = 0;
   for (; bytes >= 1000 && unit < 5; ++unit)
@@ -181,8 +181,8 @@ static const char *missingText(const ShardWarningSubject *s, const Needs *needs,
                           : shardArenaFormat(s->arena, " in stage %d", needs->stage[class]);
   return shardArenaFormat(s->arena, "%s take%s %s%s, the budget has %s", classNames[class],
                           class == SHARD_BUDGET_OPTIMIZER ? "s" : "",
-                          bytesText(s->arena, needs->bytes[class]), place,
-                          budget > 0 ? bytesText(s->arena, budget) : "none");
+                          shardWarningBytes(s->arena, needs->bytes[class]), place,
+                          budget > 0 ? shardWarningBytes(s->arena, budget) : "none");
 }
 
 const char *shardFindIncompleteBudget(ShardWarningSubject *s) {
@@ -318,6 +318,7 @@ const char *shardFindCheckpointInterval(ShardWarningSubject *s) {
                    "checkpoints every %.4g s are far from the best interval, %.5g s "
                    "(first order: %.5g s): %s to '%s' take %.4g s, and a failure comes "
                    "every %.4g s",
-                   interval, best, first, bytesText(s->arena, bytes), tier->name, save, mean)
+                   interval, best, first, shardWarningBytes(s->arena, bytes), tier->name, save,
+                   mean)
              : NULL;
 }

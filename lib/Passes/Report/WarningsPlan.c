@@ -58,9 +58,10 @@ const char *shardFindNoMargin(ShardWarningSubject *s) {
     double peak = (double)s->simulation->stages[class->stage].peakBytes;
     if (kind && peak > shardClusterUsableBytes(s->cluster, kind))
       return shardArenaFormat(s->arena,
-                              "stage %d needs %.4g GB on '%s', which has %.4g: the reserve of "
-                              "%.3g %% is not kept",
-                              class->stage, peak * 1e-9, kind->name, kind->memoryBytes.value * 1e-9,
+                              "stage %d needs %s on '%s', which has %s: the reserve of %.3g %% is "
+                              "not kept",
+                              class->stage, shardWarningBytes(s->arena, peak), kind->name,
+                              shardWarningBytes(s->arena, kind->memoryBytes.value),
                               100 * s->cluster->reserve);
   }
   return NULL;
