@@ -22,17 +22,36 @@ static int draw(int n) { // SplitMix64
   return (int)((x ^ x >> 31) % (uint64_t)n);
 }
 
-static const char clusterText[] =
-    "{\"version\":1,\"name\":\"mixed\",\"algorithms\":[\"ring\",\"hierarchical\"],\"devices\":["
-    "{\"kind\":\"fast\",\"memoryBytes\":1e9,\"memoryBytesPerSecond\":{\"value\":1e11,\"measured\":"
-    "true},\"flops\":{\"f32\":{\"value\":1e12,\"measured\":true}},\"launchSeconds\":1e-6},"
-    "{\"kind\":\"slow\",\"memoryBytes\":1e9,\"memoryBytesPerSecond\":{\"value\":1e11,\"measured\":"
-    "true},\"flops\":{\"f32\":{\"value\":3e11,\"measured\":true}},\"launchSeconds\":1e-6}],"
-    "\"links\":[{\"from\":\"device\",\"to\":\"node\",\"count\":8,\"bytesPerSecond\":{\"value\":"
-    "1e10,"
-    "\"measured\":true},\"latencySeconds\":1e-6},{\"from\":\"node\",\"to\":\"pod\",\"count\":12,"
-    "\"bytesPerSecond\":{\"value\":2e9,\"measured\":true},\"latencySeconds\":5e-6}],"
-    "\"nodes\":[{\"kind\":\"fast\",\"count\":3},{\"kind\":\"slow\",\"count\":6,\"devices\":4}]}";
+/// Nodes of eight fast devices and of four slow ones. Rates are multiplied by `device` and `links`,
+/// latencies divided by `latency`; 0: there is none.
+static ShardCluster *mixedCluster(double device, const double *links, double latency) {
+  char *text = NULL;
+  double wait = latency > 0 ? 1 / latency : 0;
+  if (asprintf(
+          &text,
+          "{\"version\":1,\"name\":\"mixed\",\"algorithms\":[\"ring\",\"hierarchical\"],"
+          "\"devices\":["
+          "{\"kind\":\"fast\",\"memoryBytes\":1e9,\"memoryBytesPerSecond\":{\"value\":%.9e,"
+          "\"measured\":"
+          "true},\"flops\":{\"f32\":{\"value\":%.9e,\"measured\":true}},\"launchSeconds\":%.9e},"
+          "{\"kind\":\"slow\",\"memoryBytes\":1e9,\"memoryBytesPerSecond\":{\"value\":%.9e,"
+          "\"measured\":"
+          "true},\"flops\":{\"f32\":{\"value\":%.9e,\"measured\":true}},\"launchSeconds\":%.9e}],"
+          "\"links\":[{\"from\":\"device\",\"to\":\"node\",\"count\":8,\"bytesPerSecond\":{"
+          "\"value\":"
+          "%.9e,\"measured\":true},\"latencySeconds\":%.9e},{\"from\":\"node\",\"to\":\"pod\","
+          "\"count\":"
+          "12,\"bytesPerSecond\":{\"value\":%.9e,\"measured\":true},\"latencySeconds\":%.9e}],"
+          "\"nodes\":[{\"kind\":\"fast\",\"count\":3},{\"kind\":\"slow\",\"count\":6,\"devices\":4}"
+          "]}",
+          1e11 * device, 1e12 * device, 1e-6 / device, 1e11 * device, 3e11 * device, 1e-6 / device,
+          1e10 * links[0], 1e-6 * wait, 2e9 * links[1], 5e-6 * wait) < 0)
+    exit(1);
+  ShardCluster *cluster = clusterOf(text);
+  free(text);
+  return cluster;
+}
+static const double asItIs[2] = {1, 1};
 
 static void writeProduct(FILE *out, int i, int k) {
   // A product of its own shape, of constants.
@@ -113,18 +132,20 @@ static char *writeProgram(bool staged, int n, const NaiveStep *steps) {
   return programEnd(&program);
 }
 
-/// Starts are waited for in any order, some not at all.
-static int drawSteps(bool staged, NaiveStep *steps) {
+/// Starts are waited for in any order, some not at all. Without starts all ranks reduce over the
+/// same axes, so that no two collectives meet.
+static int drawSteps(bool staged, bool starts, NaiveStep *steps) {
   int n = 6 + draw(naiveSteps - 6), open[naiveSteps], nOpen = 0;
   for (int i = 0; i < n; ++i) {
-    NaiveKind kind = (NaiveKind)draw(6);
+    NaiveKind kind = (NaiveKind)draw(starts ? 6 : 2);
     if (kind == NAIVE_WAIT && !nOpen)
       kind = NAIVE_START;
     if (kind == NAIVE_MESSAGE && !staged)
-      kind = NAIVE_START;
+      kind = starts ? NAIVE_START : NAIVE_REDUCE;
     NaiveStep *step = &steps[i];
     *step = (NaiveStep){.kind = kind, .k = 64 * (1 + draw(64)), .axes = 1 + (uint32_t)draw(7)};
     step->rows = 32 << 2 * draw(3);
+    step->axes = starts || i == 0 ? step->axes : steps[0].axes;
     if (kind == NAIVE_SHIFT) {
       int axis = staged ? 1 + draw(2) : draw(naiveAxes);
       step->axes = UINT32_C(1) << axis;
@@ -194,17 +215,99 @@ static bool isShared(const ShardSimulation *s) {
   return false;
 }
 
+//===----------------------------------------------------------------------===//
+// Properties
+//===----------------------------------------------------------------------===//
+
+static ShardSimulation *again(const char *text, const ShardCluster *cluster,
+                              const int64_t *placement) {
+  char error[1024];
+  ShardSimulation *s = simulateText(text, cluster, placement, error, sizeof(error));
+  check(s != NULL, "the same program", error);
+  if (!s)
+    exit(1);
+  return s;
+}
+
+static int64_t stepOn(const char *text, ShardCluster *cluster, const int64_t *placement) {
+  ShardSimulation *s = again(text, cluster, placement);
+  int64_t ps = s->stepPs;
+  shardSimulationDestroy(s);
+  shardClusterDestroy(cluster);
+  return ps;
+}
+
+/// Other devices that lie alike: nodes of a kind change places, and devices in them.
+static void relabel(int64_t *placement) {
+  int64_t nodes[9], name[nDevices];
+  for (int i = 0; i < 9; ++i)
+    nodes[i] = i;
+  for (int i = 0; i < 9; ++i) {
+    int other = i < 3 ? draw(3) : 3 + draw(6);
+    int64_t kept = nodes[i];
+    nodes[i] = nodes[other];
+    nodes[other] = kept;
+  }
+  for (int i = 0; i < 9; ++i) {
+    int size = i < 3 ? 8 : 4, turn = draw(size);
+    int64_t from = i < 3 ? 8 * i : 24 + 4 * (i - 3);
+    int64_t to = i < 3 ? 8 * nodes[i] : 24 + 4 * (nodes[i] - 3);
+    for (int k = 0; k < size; ++k)
+      name[from + k] = to + (k + turn) % size;
+  }
+  for (int i = 0; i < naiveRanks; ++i)
+    placement[i] = name[placement[i]];
+}
+
+static void checkProperties(const char *text, const ShardSimulation *s, const int64_t *placement,
+                            bool overlaps) {
+  ShardCluster *cluster = mixedCluster(1, asItIs, 1);
+  ShardSimulation *twice = again(text, cluster, placement);
+  char *a = shardSimulationFormatJson(s), *b = shardSimulationFormatJson(twice);
+  check(strcmp(a, b) == 0, "the same bytes again", NULL);
+  free(a);
+  free(b);
+  shardSimulationDestroy(twice);
+  int64_t other[naiveRanks];
+  memcpy(other, placement, sizeof(other));
+  relabel(other);
+  check(stepOn(text, cluster, other) == s->stepPs, "devices in another order", NULL);
+  // All twice as fast: half the time, but for rounding.
+  int64_t half = stepOn(text, mixedCluster(2, (double[]){2, 2}, 2), placement);
+  check(llabs(2 * half - s->stepPs) <= 200, "all twice as fast", NULL);
+  // Faster links, or faster devices, where no two meet on a link: else what is faster may meet what
+  // it did not before (Graham, Bounds on multiprocessing timing anomalies, 1969).
+  for (int i = 0; !overlaps && i < 3; ++i) {
+    double links[2] = {i == 0 ? 2 : 1, i == 1 ? 2 : 1};
+    check(stepOn(text, mixedCluster(i == 2 ? 2 : 1, links, 1), placement) <= s->stepPs,
+          "a rate doubled is no slower", NULL);
+  }
+  // Links that cost nothing: only ops are left.
+  cluster = mixedCluster(1, (double[]){1e8, 1e8}, 0);
+  ShardSimulation *free_ = again(text, cluster, placement);
+  for (int32_t c = 0; c < free_->nClasses; ++c)
+    check(free_->classes[c].communicationPs <= 2 * naiveSteps, "links that cost nothing", NULL);
+  int64_t busiest = 0;
+  for (int32_t c = 0; c < free_->nClasses; ++c)
+    busiest = free_->classes[c].busyPs > busiest ? free_->classes[c].busyPs : busiest;
+  check(free_->stepPs >= busiest && free_->stepPs <= s->stepPs, "between its ops and the whole",
+        NULL);
+  shardSimulationDestroy(free_);
+  shardClusterDestroy(cluster);
+}
+
 int main(int argc, char **argv) {
-  ShardCluster *cluster = clusterOf(clusterText);
+  ShardCluster *cluster = mixedCluster(1, asItIs, 1);
   int32_t fewest = naiveRanks, most = 0;
-  int shared = 0, first = argc > 1 ? atoi(argv[1]) : 0, nTrials = argc > 2 ? atoi(argv[2]) : 60;
+  int shared = 0, nPlain = 0, first = argc > 1 ? atoi(argv[1]) : 0,
+      nTrials = argc > 2 ? atoi(argv[2]) : 60;
   for (int trial = first; trial < first + nTrials; ++trial) {
     state = (uint64_t)trial;
     NaiveStep steps[naiveSteps];
     NaiveClock clocks[naiveRanks];
     int64_t placement[naiveRanks];
     bool staged = trial & 1;
-    int n = drawSteps(staged, steps);
+    int n = drawSteps(staged, trial % 3 != 1, steps);
     drawPlacement(trial % 60, placement);
     char *text = writeProgram(staged, n, steps), error[1024];
     ShardSimulation *s = simulateText(text, cluster, placement, error, sizeof(error));
@@ -214,6 +317,10 @@ int main(int argc, char **argv) {
       check(end == s->stepPs, "the step", NULL);
       compare(s, clocks);
       shared += isShared(s);
+      bool overlaps = trial % 3 != 1;
+      overlaps |= isShared(s);
+      nPlain += !overlaps;
+      checkProperties(text, s, placement, overlaps);
       fewest = s->nClasses < fewest ? s->nClasses : fewest;
       most = s->nClasses > most ? s->nClasses : most;
     }
@@ -221,6 +328,7 @@ int main(int argc, char **argv) {
     free(text);
   }
   check(fewest < naiveRanks / 3 && most > naiveRanks / 2, "few classes and many", NULL);
+  check(nPlain >= nTrials / 8, "programs without starts", NULL);
   check(shared > nTrials / 4, "links that are shared", NULL);
   shardClusterDestroy(cluster);
   printf("%d to %d classes of %d ranks; links shared in %d of %d\n%d checks, %d failures\n", fewest,
