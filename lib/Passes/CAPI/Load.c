@@ -135,6 +135,31 @@ static MlirModule parseOnce(MlirContext context, MlirStringRef name, ParseState 
   return module;
 }
 
+// Upstream's verifier takes any numbers here, and its patterns read what they point at.
+static MlirWalkResult checkReshape(MlirOperation op, void *user) {
+  bool *good = user;
+  if (!shardOpIs(op, "tensor.collapse_shape") && !shardOpIs(op, "tensor.expand_shape"))
+    return MlirWalkResultAdvance;
+  MlirAttribute groups = shardOpGetAttribute(op, "reassociation");
+  int64_t next = 0, at;
+  *good = !mlirAttributeIsNull(groups) && mlirAttributeIsAArray(groups);
+  for (intptr_t g = 0; *good && g < mlirArrayAttrGetNumElements(groups); ++g) {
+    MlirAttribute group = mlirArrayAttrGetElement(groups, g);
+    for (intptr_t i = 0; *good && i < mlirArrayAttrGetNumElements(group); ++i)
+      *good = shardAttrGetI64(mlirArrayAttrGetElement(group, i), &at) && at == next++;
+  }
+  if (*good)
+    return MlirWalkResultAdvance;
+  shardEmitError(op, "a reshape whose dimensions are not numbered in order");
+  return MlirWalkResultInterrupt;
+}
+
+static bool checkReshapes(MlirModule module) {
+  bool good = true;
+  mlirOperationWalk(mlirModuleGetOperation(module), checkReshape, &good, MlirWalkPreOrder);
+  return good;
+}
+
 MlirModule shardModuleParse(MlirContext context, MlirStringRef text, const char *name) {
   MlirStringRef nameRef = mlirStringRefCreateFromCString(name);
   MlirLocation start = mlirLocationFileLineColGet(context, nameRef, 1, 1);
@@ -151,6 +176,11 @@ MlirModule shardModuleParse(MlirContext context, MlirStringRef text, const char 
     mlirContextSetAllowUnregisteredDialects(context, true);
     state = (ParseState){.text = text, .arena = state.arena};
     module = parseOnce(context, nameRef, &state);
+  }
+  if (!mlirModuleIsNull(module) && !checkReshapes(module)) {
+    mlirModuleDestroy(module);
+    module = (MlirModule){NULL};
+    state.failed = true;
   }
   if (mlirModuleIsNull(module) && state.message)
     shardEmitErrorAt(state.location, "%s", state.message);

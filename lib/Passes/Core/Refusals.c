@@ -232,6 +232,7 @@ static const ShardMessage messages[] = {
     {"a start without a token; expected '!spmd.token' as its first result", 0, 0},
     {"a wait without a token; expected '!spmd.token' as its first operand", 0, 0},
     {"what is sent is no tensor", 0, 0},
+    {"a reshape whose dimensions are not numbered in order", 0, 0},
     {"'grid_axes' is no list of axes; expected array<i16: ...>", 0, 0},
     {"a block of this op does not end; expected func.return or scf.yield", 0, 0},
     {"a step takes more than 13 days", 0, 0},
