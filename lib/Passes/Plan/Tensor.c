@@ -473,6 +473,20 @@ static bool hasWeights(const ShardModel *model) {
   return any;
 }
 
+/// The search as if the hidden state were not known; returns whether anything could be taken.
+/// Square layers that are added to what they read have no other dimension.
+static bool takeOfHidden(ShardTensorSearch *s, const ShardModel *model, int64_t degree,
+                         ShardArena *arena) {
+  ShardModel *open = SHARD_ARENA_NEW(arena, ShardModel);
+  *open = *model;
+  open->nHidden = 0;
+  open->hidden = SHARD_ARENA_ARRAY(arena, uint8_t, model->rules->nClasses + 1);
+  *s = startSearch(open, degree, arena);
+  bool any = takeAll(s);
+  s->plan->model = model;
+  return any;
+}
+
 ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardArena *arena,
                                  const char **outMessage) {
   *outMessage = NULL;
@@ -484,6 +498,8 @@ ShardTensorPlan *shardPlanTensor(const ShardModel *model, int64_t degree, ShardA
     s = startSearch(model, degree, arena);
     any = takeAll(&s);
   }
+  if (!any && model->nHidden && !shardModelIsAnnotated(model))
+    any = takeOfHidden(&s, model, degree, arena);
   if (!any && !shardModelIsAnnotated(model)) {
     *outMessage = shardArenaFormat(
         arena,
