@@ -38,6 +38,12 @@
 // CALLS: model.mlir:{{[0-9]+}}:8: error: the body of 'my.worth' calls a function; expected the call written out
 // RUN: not shard-opt --auto-shard=tp2 --rules=%t/two.txt %t/model.mlir 2>&1 | FileCheck %s --check-prefix=TWO --implicit-check-not=note:
 // TWO: error: the body of 'my.worth' has other operands or results than the op
+// Open dimensions that are given: those of results follow from the rule's names in the operands.
+// RUN: sed -n '/^func.func private @worth(/,/^}/p;/^func.func private @spread(/,/^}/p' %t/model.mlir >> %t/open.mlir
+// RUN: shard-run --auto-shard=tp2 --dim=0:0=5 --rules=%t/right.txt %t/open.mlir --check | FileCheck %s --check-prefix=OPEN
+// OPEN: rule of my.worth: 'row' holds
+// OPEN: result 0 5xf32 against the unsharded program:
+// OPEN: result 1 5x6xf32 against the unsharded program:
 
 //--- right.txt
 my.worth @worth : (row column, column) -> (row) sum column pad 0
@@ -117,6 +123,13 @@ func.func private @worth_calls(%x: tensor<?x?xf32>, %w: tensor<?xf32>) -> tensor
 }
 func.func private @spread_two(%x: tensor<?x?xf32>, %w: tensor<?xf32>) -> (tensor<?xf32>, tensor<?xf32>) {
   return %w, %w : tensor<?xf32>, tensor<?xf32>
+}
+//--- open.mlir
+func.func @main(%x: tensor<?x6xf32>, %w: tensor<6xf32>, %by: f32) -> (tensor<?xf32>, tensor<?x6xf32>, tensor<?xf32>) {
+  %0 = "my.worth"(%x, %w) : (tensor<?x6xf32>, tensor<6xf32>) -> tensor<?xf32>
+  %1:2 = "my.spread"(%x, %by) {why = 3 : i64} : (tensor<?x6xf32>, f32) -> (tensor<?x6xf32>, tensor<?xf32>)
+  %2 = arith.addf %0, %1#1 : tensor<?xf32>
+  return %0, %1#0, %2 : tensor<?xf32>, tensor<?x6xf32>, tensor<?xf32>
 }
 //--- tied.mlir
 func.func @main(%x: tensor<7xf32>, %y: tensor<7xf32>) -> tensor<7xf32> {

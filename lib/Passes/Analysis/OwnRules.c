@@ -217,6 +217,8 @@ static bool fitDim(const ShardOwnRule *rule, const ShardOwnDim *dim, int64_t siz
     else
       unknown = dim->names[k], ++nUnknown;
   }
+  if (size < 0 && !nUnknown)
+    return true; // dynamic
   if (nUnknown == 1 && (pass > 0 || dim->n == 1) && size % product == 0) {
     sizes[unknown] = size / product;
     return true;
@@ -302,6 +304,31 @@ static bool readRule(MlirOperation op, ShardArena *arena, ShardOwnRule *rule, in
 
 bool shardRuleIsOwn(MlirOperation op) {
   return !mlirAttributeIsNull(shardOpGetAttribute(op, SHARD_OWN_RULE));
+}
+
+bool shardOwnRuleRefine(MlirOperation op, ShardArena *arena) {
+  ShardOwnRule rule;
+  int64_t *sizes;
+  if (!readRule(op, arena, &rule, &sizes))
+    return false;
+  for (int32_t r = 0; r < rule.nResults; ++r) {
+    MlirValue result = mlirOperationGetResult(op, r);
+    MlirType type = mlirValueGetType(result);
+    int64_t *shape = SHARD_ARENA_ARRAY(arena, int64_t, rule.results[r].rank + 1);
+    for (int32_t d = 0; d < rule.results[r].rank; ++d) {
+      const ShardOwnDim *dim = &rule.results[r].dims[d];
+      int64_t product = 1;
+      bool known = dim->n > 0 && mlirShapedTypeIsDynamicDim(type, d);
+      for (int32_t k = 0; k < dim->n; ++k) {
+        known &= sizes[dim->names[k]] > 0;
+        product *= known ? sizes[dim->names[k]] : 1;
+      }
+      shape[d] = known ? product : mlirShapedTypeGetDimSize(type, d);
+    }
+    if (rule.results[r].rank > 0)
+      mlirValueSetType(result, shardTensorWithShape(type, rule.results[r].rank, shape));
+  }
+  return true;
 }
 
 /// A loop a name, in order.

@@ -48,6 +48,10 @@ MlirType shardOwnRuleLocalType(const ShardOwnRule *rule, int32_t port, MlirType 
 /// The types of all operands, and results behind them, of `op`.
 MlirType shardOwnRuleTypeOfPort(const ShardOwnRule *rule, MlirOperation op, int32_t port);
 
+/// Gives dynamic dimensions of the results of an op that has a rule the extents that the rule's
+/// names have in its operands. False: it has none, or does not fit it.
+bool shardOwnRuleRefine(MlirOperation op, ShardArena *arena);
+
 /// Where shard-import puts the rule of an op, and a module the bodies of such ops as text.
 #define SHARD_OWN_RULE "spmd.rule"
 #define SHARD_OWN_BODIES "spmd.bodies"

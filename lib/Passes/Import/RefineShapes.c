@@ -3,6 +3,7 @@
 // constants is folded, and each op's result type follows from its operands. Upstream has this only
 // spread over canonicalization patterns, which leave casts between ops that no pattern moves.
 //===----------------------------------------------------------------------===//
+#include "../Analysis/OwnRules.h"
 #include "Bounded.h"
 #include "Evaluate.h"
 #include "ImportParts.h"
@@ -500,6 +501,8 @@ static MlirLogicalResult refineStatic(Refiner *refiner, MlirOperation op) {
     return mlirLogicalResultSuccess();
   }
   if (nResults == 0)
+    return mlirLogicalResultSuccess();
+  if (!refiner->bounded && shardOwnRuleRefine(op, refiner->arena))
     return mlirLogicalResultSuccess();
   if (startsWith(name, "linalg.") || startsWith(name, "tm_tensor.")) { // as the destinations
     for (intptr_t i = 0; i < nResults && nOperands >= nResults; ++i)
