@@ -243,12 +243,14 @@ static json_t *measureDevice(Machine *machine, const char *source) {
 }
 
 static json_t *measureLink(const Machine *machine, const char *source) {
-  double latency = 1e-6, rate = 1e9;
+  double latency = 0, rate = 1;
   json_t *rows = measureCollectives(machine->nRanks, machine->quick, &latency, &rate);
+  if (machine->nRanks < 2) // a file has a link, which no ranks are there to use
+    source = "one core: nothing was measured, and nothing uses it";
   return json_pack("{s:s, s:s, s:i, s:s, s:{s:o}, s:o, s:o, s:s}", "from", "device", "to", "node",
-                   "count", (int)machine->nRanks, "kind", "plain", "bytesPerSecond", "achieved",
-                   measureNumber(rate), "latencySeconds", measureNumber(latency), "measured", rows,
-                   "source", source);
+                   "count", (int)machine->nRanks, "kind", "plain", "bytesPerSecond",
+                   machine->nRanks < 2 ? "peak" : "achieved", measureNumber(rate), "latencySeconds",
+                   measureNumber(latency), "measured", rows, "source", source);
 }
 
 static void writeFile(const char *path, const char *text) {
@@ -275,9 +277,9 @@ void measureMachine(const Options *options) {
   struct tm utc;
   strftime(date, sizeof date, "%Y-%m-%d", gmtime_r(&now, &utc));
   snprintf(source, sizeof source,
-           "shard-run --measure%s, %s, %s, %d cores: emitted programs, the best of repeats on a "
+           "shard-run --measure%s, %s, %s, %d core%s: emitted programs, the best of repeats on a "
            "thread's clock",
-           quick ? "=quick" : "", date, cpu, (int)machine.nRanks);
+           quick ? "=quick" : "", date, cpu, (int)machine.nRanks, machine.nRanks > 1 ? "s" : "");
   json_t *device = measureDevice(&machine, source), *link = measureLink(&machine, source);
   json_t *root = json_pack("{s:i, s:s, s:s, s:s, s:[o], s:[o], s:[{s:s, s:i}]}", "version", 1,
                            "name", "measured", "description", cpu, "source", source, "devices",

@@ -174,6 +174,7 @@ static void setOption(Options *out, const OptionRow *row, const char *value) {
 void optionsParse(int argc, char **argv, Options *out) {
   *out = (Options){.seed = 1, .iterations = 1, .rtol = -1};
   bool onlyFiles = false;
+  const char *beside = NULL; // an option that --measure has no use for
   for (int i = 1; i < argc; ++i) {
     const char *text = argv[i];
     if (!onlyFiles && !strcmp(text, "--")) {
@@ -203,6 +204,8 @@ void optionsParse(int argc, char **argv, Options *out) {
     const OptionRow *row = findRow(name, equals ? (size_t)(equals - name) : strlen(name));
     if (!row)
       stop("unknown option '%s' (see shard-run --help)", text);
+    if (strcmp(row->name, "measure") && strcmp(row->name, "o") && strcmp(row->name, "mcpu"))
+      beside = row->name;
     setOption(out, row, equals ? equals + 1 : NULL);
   }
   if (out->checkMemory && out->iterations < 2)
@@ -212,6 +215,8 @@ void optionsParse(int argc, char **argv, Options *out) {
   if (out->measure) {
     if (out->program)
       stop("--measure takes no program; '%s' is given", out->program);
+    if (beside)
+      stop("--measure goes with -o and --mcpu; --%s is given", beside);
     return;
   }
   if (out->output)
