@@ -197,6 +197,8 @@ static Message *messageOf(Recount *r, MlirOperation op, int64_t *channel) {
 static void runMessage(Recount *r, MlirOperation op, unsigned set) {
   int64_t channel;
   double *clock = &r->clock[r->stage];
+  if (r->ppAxis < 0 || set != 1U << r->ppAxis)
+    stop("messages within a stage are not counted here");
   Message *message = messageOf(r, op, &channel);
   if (isOp(op, "shard.send")) {
     double bytes = bytesOf(mlirValueGetType(mlirOperationGetOperand(op, 0)));
