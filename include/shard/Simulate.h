@@ -1,7 +1,7 @@
 //===- shard/Simulate.h - How long a step of a program takes ------*- C -*-===//
 // Reads the emitted program (L3 or L4) and a cluster, and nothing else. Times are whole
 // picoseconds, so that sums are exact and the same input gives the same bytes. How:
-// python-free-docs/design/cost.md.
+// python-free-docs/design/simulate.md.
 //===----------------------------------------------------------------------===//
 #ifndef SHARD_SIMULATE_H
 #define SHARD_SIMULATE_H

@@ -22,8 +22,9 @@ static void require(bool holds, const char *what) {
 static ShardCluster *parse(const char *text, size_t length, int64_t nDevices) {
   char *error = NULL;
   ShardCluster *cluster = shardClusterParse("c.json", text, length, nDevices, &error);
-  require(cluster ? !error : error && strncmp(error, "c.json:", 7) == 0 &&
-                                 strstr(error, ": error: ") && !strchr(error, '\n'),
+  require(cluster ? !error
+                  : error && strncmp(error, "c.json:", 7) == 0 && strstr(error, ": error: ") &&
+                        !strchr(error, '\n'),
           "a refusal is one error with a place");
   free(error);
   return cluster;

@@ -2,8 +2,9 @@
 // Reads: func, linalg, tensor, arith, math, tosa, scf, cf.assert, shard.grid/sharding/shard, and
 // tm_tensor in generic form.
 // Writes: L1. One public function and the private ones that it calls, on static tensors (numbers
-// become those of rank 0), without TOSA; on its arguments `spmd.arg`, `spmd.name`, `spmd.role`, and `spmd.value` where one was a
-// constant. Fails: on any other op or type, on no or two public functions, on dynamic dimensions.
+// become those of rank 0), without TOSA; on its arguments `spmd.arg`, `spmd.name`, `spmd.role`, and
+// `spmd.value` where one was a constant. Fails: on any other op or type, on no or two public
+// functions, on dynamic dimensions.
 //===----------------------------------------------------------------------===//
 
 #include "ImportParts.h"

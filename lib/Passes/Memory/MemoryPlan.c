@@ -56,6 +56,16 @@ static void tagFunction(MlirOperation func) {
     shardWalk(op, NULL, tagOp, &tagger);
 }
 
+/// A module may have fused locations of its own, with metadata of any kind.
+static bool isTag(MlirAttribute metadata) {
+  int64_t number;
+  return !mlirAttributeIsNull(metadata) && mlirAttributeIsAArray(metadata) &&
+         mlirArrayAttrGetNumElements(metadata) == 3 &&
+         shardAttrGetI64(mlirArrayAttrGetElement(metadata, 0), &number) && number >= 0 &&
+         mlirAttributeIsAString(mlirArrayAttrGetElement(metadata, 1)) &&
+         mlirAttributeIsAString(mlirArrayAttrGetElement(metadata, 2));
+}
+
 /// The tag of the last op of the program that an op is made of; null when it has none.
 static MlirAttribute findTag(MlirLocation location, MlirLocation *outPlace) {
   MlirAttribute best = {NULL};
@@ -67,7 +77,7 @@ static MlirAttribute findTag(MlirLocation location, MlirLocation *outPlace) {
   if (n == 0 || n > 16)
     return best;
   mlirLocationFusedGetLocations(location, parts);
-  if (!mlirAttributeIsNull(metadata) && mlirAttributeIsAArray(metadata)) {
+  if (isTag(metadata)) {
     *outPlace = parts[0];
     return metadata;
   }

@@ -152,6 +152,17 @@ static int64_t apply(const Node *node, const int64_t *v) {
 // Putting in order
 //===----------------------------------------------------------------------===//
 
+/// Whether a table has elements that tableEntry reads.
+static bool isTable(MlirAttribute table) {
+  if (mlirAttributeIsNull(table) || !mlirAttributeIsADenseElements(table))
+    return false;
+  MlirType element = mlirShapedTypeGetElementType(mlirAttributeGetType(table));
+  if (!mlirTypeIsAInteger(element) || !mlirIntegerTypeIsSignless(element))
+    return false;
+  unsigned width = mlirIntegerTypeGetWidth(element);
+  return width == 8 || width == 32 || width == 64;
+}
+
 static int32_t addValue(Expression *e, const SimProgram *program, MlirValue value);
 
 static bool describeNode(Expression *e, const SimProgram *program, MlirValue value, Node *node) {
@@ -181,8 +192,7 @@ static bool describeNode(Expression *e, const SimProgram *program, MlirValue val
     if (mlirOperationIsNull(source) || !shardOpIs(source, "arith.constant"))
       return false;
     node->table = shardOpGetAttribute(source, "value");
-    if (mlirAttributeIsNull(node->table) || !mlirAttributeIsADenseElements(node->table) ||
-        !mlirTypeIsAInteger(mlirShapedTypeGetElementType(mlirAttributeGetType(node->table))))
+    if (!isTable(node->table))
       return false;
     first = 1;
   } else {
