@@ -86,16 +86,28 @@ static void openCard(FILE *out, const char *title) {
   fprintf(out, "<div class=\"card\"><h2>%s</h2><p class=\"big\">", title);
 }
 
+/// The length of an axis' name without the number of a part, "tp" of "tp.1".
+static size_t wholeLength(const char *name) { return strcspn(name, "."); }
+
+/// Parts of one axis are its degree as a product: "tp 2·2".
 static void writeDegrees(FILE *out, const json_t *root) {
   const json_t *axes = at(root, "mesh", "axes");
+  const char *last = NULL;
   openCard(out, "Degrees");
   for (size_t i = 0; i < json_array_size(axes); ++i) {
     const json_t *axis = json_array_get(axes, i);
     char path[64];
     snprintf(path, sizeof(path), "/mesh/axes/%zu/size", i);
-    fputs(i ? " × " : "", out);
-    writeEscaped(out, json_string_value(json_object_get(axis, "name")));
-    fputc(' ', out);
+    const char *name = json_string_value(json_object_get(axis, "name"));
+    size_t length = wholeLength(name);
+    bool part = last && wholeLength(last) == length && memcmp(last, name, length) == 0;
+    fputs(part ? "·" : i ? " × " : "", out);
+    if (!part) {
+      char whole[32];
+      snprintf(whole, sizeof(whole), "%.*s ", (int)length, name);
+      writeEscaped(out, whole);
+    }
+    last = name;
     writeNumber(out, json_object_get(axis, "size"), path, writePlain);
   }
   fputs("</p><p>", out);
