@@ -214,7 +214,7 @@ static size_t coldBytes(void) {
   return bytes < least ? least : bytes > most ? most : bytes;
 }
 
-/// At least `bytes`; keeps the memory that is there where it is large enough.
+/// At least `bytes`, filled.
 static void *allocate(size_t bytes) {
   void *memory = aligned_alloc(64, (bytes + 127) / 64 * 64);
   if (!memory)
