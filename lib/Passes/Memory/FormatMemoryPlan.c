@@ -28,6 +28,9 @@ static void writeStage(FILE *out, const ShardMemoryStage *stage) {
           ", workspace %" PRId64 " (%" PRId64 " live at once)\n",
           stage->stage, stage->function, stage->peakBytes, stage->argumentBytes, stage->resultBytes,
           stage->workspaceBytes, stage->liveBytes);
+  if (stage->stagingBytes)
+    fprintf(out, "  and staging of the runtime for messages: %" PRId64 " bytes\n",
+            stage->stagingBytes);
   fprintf(out, "  at the peak, %s:", *stage->peakOp ? stage->peakOp : "always");
   writeClasses(out, stage->peakByClass);
   fprintf(out, "  buffers: offset, bytes, class, first and last step, calls deep, first written\n");
@@ -113,16 +116,17 @@ static json_t *stageJson(const ShardMemoryStage *stage) {
     json_array_append_new(steps, json_pack("{s:I, s:I, s:o}", "op", (json_int_t)stage->steps[i].op,
                                            "bytes", (json_int_t)stage->steps[i].bytes, "byClass",
                                            classesJson(stage->steps[i].byClass)));
-  return json_pack("{s:i, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:o}",
-                   "index", (int)stage->stage, "function", textJson(stage->function), "peakBytes",
-                   (json_int_t)stage->peakBytes, "argumentBytes", (json_int_t)stage->argumentBytes,
-                   "resultBytes", (json_int_t)stage->resultBytes, "workspaceBytes",
-                   (json_int_t)stage->workspaceBytes, "liveBytes", (json_int_t)stage->liveBytes,
-                   "peakStep", (json_int_t)stage->peakStep, "peakOp", textJson(stage->peakOp),
-                   "peakByClass", classesJson(stage->peakByClass), "arguments",
-                   valuesJson(stage->nArguments, stage->arguments), "results",
-                   valuesJson(stage->nResults, stage->results), "buffers", buffers,
-                   "buffersLeftOut", (json_int_t)stage->nBuffersLeftOut, "steps", steps);
+  return json_pack(
+      "{s:i, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:o}", "index",
+      (int)stage->stage, "function", textJson(stage->function), "peakBytes",
+      (json_int_t)stage->peakBytes, "argumentBytes", (json_int_t)stage->argumentBytes,
+      "resultBytes", (json_int_t)stage->resultBytes, "workspaceBytes",
+      (json_int_t)stage->workspaceBytes, "liveBytes", (json_int_t)stage->liveBytes, "stagingBytes",
+      (json_int_t)stage->stagingBytes, "peakStep", (json_int_t)stage->peakStep, "peakOp",
+      textJson(stage->peakOp), "peakByClass", classesJson(stage->peakByClass), "arguments",
+      valuesJson(stage->nArguments, stage->arguments), "results",
+      valuesJson(stage->nResults, stage->results), "buffers", buffers, "buffersLeftOut",
+      (json_int_t)stage->nBuffersLeftOut, "steps", steps);
 }
 
 char *shardMemoryPlanFormatJson(const ShardMemoryPlan *plan) {

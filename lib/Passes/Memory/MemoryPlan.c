@@ -345,6 +345,18 @@ static void listBuffers(BufferList *list, const ShardWorkspace *workspace, int64
   }
 }
 
+/// Bytes of the messages that a rank may be sent before it asks for them.
+static int64_t stagingOf(MlirAttribute row) {
+  MlirAttribute messages =
+      mlirDictionaryAttrGetElementByName(row, mlirStringRefCreateFromCString("messages"));
+  int64_t bytes = 0;
+  for (intptr_t i = 0; i < mlirArrayAttrGetNumElements(messages); ++i) {
+    MlirAttribute message = mlirArrayAttrGetElement(messages, i);
+    bytes += mlirDenseI64ArrayGetElement(message, 0) * mlirDenseI64ArrayGetElement(message, 1);
+  }
+  return bytes;
+}
+
 static void describeStage(Planner *planner, MlirOperation func, MlirAttribute row,
                           ShardMemoryStage *out) {
   MlirStringRef name = mlirStringAttrGetValue(shardOpGetAttribute(func, "sym_name"));
@@ -356,6 +368,7 @@ static void describeStage(Planner *planner, MlirOperation func, MlirAttribute ro
   int64_t found = shardPointerMapGetOr(planner->lowering.workspaces, planned.ptr, 0);
   const ShardWorkspace *workspace = (const ShardWorkspace *)(intptr_t)found;
   out->workspaceBytes = workspace->bytes;
+  out->stagingBytes = stagingOf(row);
   out->liveBytes = workspace->liveBytes;
   out->peakBytes = out->argumentBytes + out->resultBytes + out->workspaceBytes;
   int64_t *stepOf = SHARD_ARENA_ARRAY(planner->scratch, int64_t, workspace->nPositions + 1);
