@@ -34,7 +34,9 @@ uint64_t allocationCountEnd(void) {
 
 #ifdef UNDER_SANITIZER
 
-#include <sanitizer/allocator_interface.h>
+// Of sanitizer/allocator_interface.h, which Debian's gcc comes without.
+int __sanitizer_install_malloc_and_free_hooks(void (*mallocHook)(const volatile void *, size_t),
+                                              void (*freeHook)(const volatile void *));
 
 static void hearMalloc(const volatile void *memory, size_t size) {
   (void)memory, (void)size;
