@@ -13,13 +13,15 @@
 #include <string.h>
 
 enum { MAX_BUFFERS = 65536 };
+#define MAX_COUNT (INT64_C(1) << 50)
 
 typedef struct Planner {
   ShardArena *arena;   // of the plan
   ShardArena *scratch; // of the lowering
   ShardLowering lowering;
-  MlirOperation module;   // the original
-  ShardPointerMap *peaks; // workspace -> int64_t[SHARD_N_MEMORY_CLASSES] at its peak
+  MlirOperation module;    // the original
+  ShardPointerMap *peaks;  // workspace -> int64_t[SHARD_N_MEMORY_CLASSES] at its peak
+  ShardPointerMap *counts; // workspace -> buffers in it
 } Planner;
 
 //===----------------------------------------------------------------------===//
@@ -297,6 +299,21 @@ static void listSteps(Planner *planner, const ShardWorkspace *workspace, ShardMe
   out->steps = steps;
 }
 
+/// How many buffers listBuffers finds in a workspace, at most MAX_COUNT.
+static int64_t countBuffers(Planner *planner, const ShardWorkspace *workspace) {
+  int64_t n = 0;
+  if (shardPointerMapGet(planner->counts, workspace, &n))
+    return n;
+  for (size_t i = 0; i < workspace->nBuffers && n < MAX_COUNT; ++i) {
+    const ShardWorkspaceBuffer *buffer = &workspace->buffers[i];
+    if (buffer->first <= buffer->last && buffer->bytes)
+      n += buffer->callee ? countBuffers(planner, buffer->callee) : 1;
+  }
+  n = n < MAX_COUNT ? n : MAX_COUNT;
+  shardPointerMapSet(planner->counts, workspace, n);
+  return n;
+}
+
 typedef struct BufferList {
   Planner *planner;
   ShardMemoryStage *out;
@@ -314,13 +331,14 @@ static void listBuffers(BufferList *list, const ShardWorkspace *workspace, int64
     if (buffer->first > buffer->last || !buffer->bytes)
       continue;
     bool live = atPeak && isLive(buffer, workspace->livePosition);
+    if (out->nBuffers == MAX_BUFFERS) { // a few functions may stand for 2^50 calls
+      int64_t more = buffer->callee ? countBuffers(list->planner, buffer->callee) : 1;
+      out->nBuffersLeftOut += out->nBuffersLeftOut < MAX_COUNT ? more : 0;
+      continue;
+    }
     int64_t first = stepOf ? stepOf[buffer->first] : step;
     if (buffer->callee) {
       listBuffers(list, buffer->callee, base + buffer->offset, NULL, first, depth + 1, live);
-      continue;
-    }
-    if (out->nBuffers == MAX_BUFFERS) {
-      ++out->nBuffersLeftOut;
       continue;
     }
     list->buffers =
@@ -428,6 +446,7 @@ static ShardMemoryPlan *describeStages(Planner *planner) {
 ShardMemoryPlan *shardMemoryPlanCreate(MlirOperation module, const char *mcpu) {
   Planner planner = {.arena = shardArenaCreate(), .scratch = shardArenaCreate(), .module = module};
   planner.peaks = shardPointerMapCreate(planner.arena, 64);
+  planner.counts = shardPointerMapCreate(planner.arena, 64);
   ShardMemoryPlan *plan = NULL;
   if (mlirLogicalResultIsSuccess(lowerClone(&planner, mcpu)))
     plan = describeStages(&planner);
