@@ -126,6 +126,9 @@ static MlirLogicalResult findEntry(ShardImport *import, const char *wanted) {
   return mlirLogicalResultSuccess();
 }
 
+/// Calls within calls: passes follow them, each with a frame of the C stack.
+#define MAX_CALL_DEPTH 1000
+
 typedef struct CallWalk {
   const ShardImport *import;
   const ShardPointerMap *indexOfFunction;
@@ -133,6 +136,7 @@ typedef struct CallWalk {
   MlirOperation *functions;
   MlirOperation *calleesFirst;
   intptr_t nDone;
+  int32_t depth;
 } CallWalk;
 
 static MlirLogicalResult visitFunction(CallWalk *walk, int64_t index);
@@ -147,7 +151,12 @@ static MlirLogicalResult visitCall(void *user, MlirOperation op) {
     return mlirLogicalResultSuccess(); // the op check reports it
   if (walk->state[index] == 1)
     return shardEmitError(op, "recursive call of '@%.*s'", (int)name.length, name.data);
-  return visitFunction(walk, index);
+  if (walk->depth == MAX_CALL_DEPTH)
+    return shardEmitError(op, "calls lie more than %d deep within each other", MAX_CALL_DEPTH);
+  ++walk->depth;
+  MlirLogicalResult result = visitFunction(walk, index);
+  --walk->depth;
+  return result;
 }
 
 static MlirLogicalResult visitFunction(CallWalk *walk, int64_t index) {
@@ -182,6 +191,7 @@ static MlirLogicalResult findReachable(ShardImport *import) {
                    SHARD_ARENA_ARRAY(import->arena, uint8_t, nAll + 1),
                    all,
                    import->calleesFirst,
+                   0,
                    0};
   if (mlirLogicalResultIsFailure(visitFunction(&walk, entryIndex)))
     return mlirLogicalResultFailure();

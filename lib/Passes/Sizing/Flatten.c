@@ -16,12 +16,28 @@
 
 #include <string.h>
 
+/// More than this written out is a call graph that nobody means to be looked at call by call.
+#define MAX_STEPS 4000000
+/// Calls and regions within each other: each has a frame of the C stack.
+#define MAX_DEPTH 2000
+
 typedef struct Place {
   int32_t layer;
   int64_t trips;
 } Place;
 
 static void writeBlock(Flat *flat, MlirBlock block, Place place);
+
+/// Counts what is written out for `op`. False when it is too much: after one error, or later.
+static bool countSteps(Flat *flat, MlirOperation op, int64_t n) {
+  flat->nSteps += n;
+  if (!flat->failed && flat->nSteps > MAX_STEPS) {
+    flat->failed = true;
+    shardEmitError(op, "the program is more than %d ops and operands with every call written out",
+                   MAX_STEPS);
+  }
+  return !flat->failed;
+}
 
 static int32_t addValue(Flat *flat, FlatValue value) {
   flat->values = shardArenaGrow(flat->arena, flat->values, flat->nValues, &flat->valueCapacity,
@@ -204,6 +220,8 @@ typedef struct Captures {
 /// What a region uses from outside is an operand too.
 static MlirLogicalResult addCaptured(void *user, MlirOperation inner) {
   Captures *captures = user;
+  if (!countSteps(captures->flat, inner, 1 + mlirOperationGetNumOperands(inner)))
+    return mlirLogicalResultFailure();
   if (mlirOperationEqual(inner, captures->op))
     return mlirLogicalResultSuccess();
   for (intptr_t i = 0; i < mlirOperationGetNumOperands(inner); ++i) {
@@ -321,7 +339,8 @@ static void writeFor(Flat *flat, MlirOperation op, Place place) {
                                   .source = FLAT_NONE}));
   bindArguments(flat, op, 3, body, 1);
   int64_t trips = shardLoopTrips(op);
-  place.trips *= trips > 0 ? trips : 1;
+  if (trips > 0 && __builtin_mul_overflow(place.trips, trips, &place.trips))
+    place.trips = INT64_MAX;
   writeBlock(flat, body, place);
   bindResults(flat, op, mlirBlockGetTerminator(body), 0);
 }
@@ -364,9 +383,15 @@ static void writeIf(Flat *flat, MlirOperation op, Place place) {
 }
 
 static void writeBlock(Flat *flat, MlirBlock block, Place place) {
+  if (++flat->depth > MAX_DEPTH && !flat->failed) {
+    flat->failed = true;
+    shardEmitError(mlirBlockGetParentOperation(block),
+                   "calls and regions lie more than %d deep within each other", MAX_DEPTH);
+  }
   MlirOperation end = mlirBlockGetTerminator(block);
   for (MlirOperation op = mlirBlockGetFirstOperation(block);
-       !mlirOperationIsNull(op) && !mlirOperationEqual(op, end);
+       !mlirOperationIsNull(op) && !mlirOperationEqual(op, end) &&
+       countSteps(flat, op, 1 + mlirOperationGetNumOperands(op) + mlirOperationGetNumResults(op));
        op = mlirOperationGetNextInBlock(op)) {
     if (shardOpIs(op, "func.call"))
       writeCall(flat, op, place);
@@ -379,6 +404,7 @@ static void writeBlock(Flat *flat, MlirBlock block, Place place) {
     else
       addOp(flat, op, place);
   }
+  --flat->depth;
 }
 
 //===----------------------------------------------------------------------===//
@@ -433,6 +459,8 @@ bool flatRead(Flat *flat) {
   MlirBlock body = shardFuncGetBody(flat->entry);
   addArguments(flat, body);
   writeBlock(flat, body, (Place){-1, 1});
+  if (flat->failed)
+    return false;
   MlirOperation end = mlirBlockGetTerminator(body);
   flat->nResults = (size_t)mlirOperationGetNumOperands(end);
   flat->results = SHARD_ARENA_ARRAY(flat->arena, int32_t, flat->nResults + 1);

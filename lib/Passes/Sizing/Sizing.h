@@ -138,6 +138,9 @@ typedef struct Flat {
   size_t nResults;
   int32_t *results;    // values
   int32_t lastInLayer; // op; -1: no layers
+  int64_t nSteps;      // that were written out
+  int32_t depth;       // of blocks
+  bool failed;         // after an error
 } Flat;
 
 /// Writes the program out. False after one error.

@@ -1,0 +1,33 @@
+# N functions: each calls the next `calls` times, from within `loops` loops; the last is one op.
+function open(depth,  i, from) {
+  from = "%x"
+  for (i = 0; i < depth; ++i) {
+    printf "  %%r%d = scf.for %%i%d = %%zero to %%two step %%one iter_args(%%a%d = %s) -> (%s) {\n", i, i, i, from, t
+    from = "%a" i
+  }
+  return from
+}
+function close_(depth, value,  i) {
+  for (i = depth - 1; i >= 0; --i) {
+    printf "  scf.yield %s : %s\n  }\n", value, t
+    value = "%r" i
+  }
+  return value
+}
+BEGIN {
+  t = "tensor<8x16xf32>"
+  for (f = 0; f < functions; ++f) {
+    printf "func.func %s@f%d(%%x: %s) -> %s {\n", f ? "private " : "", f, t, t
+    print "  %zero = arith.constant 0 : index\n  %one = arith.constant 1 : index\n  %two = arith.constant 2 : index"
+    value = open(loops)
+    if (f == functions - 1) {
+      printf "  %%e = math.exp %s : %s\n", value, t
+      value = "%e"
+    }
+    for (c = 0; f < functions - 1 && c < calls; ++c) {
+      printf "  %%c%d = func.call @f%d(%s) : (%s) -> %s\n", c, f + 1, value, t, t
+      value = "%c" c
+    }
+    printf "  return %s : %s\n}\n", close_(loops, value), t
+  }
+}
