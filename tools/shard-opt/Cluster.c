@@ -3,6 +3,7 @@
 #include "Cluster.h"
 
 #include "ExplainCost.h"
+#include "OptionTable.h"
 
 #include "../common/OutputFile.h"
 
@@ -68,14 +69,15 @@ static bool checkOptions(const ShardOptOptions *options) {
                         "--trace only; no pass uses it yet");
   if (options->printCluster && options->explainCost)
     return shardOptFail("'--print-cluster' does not go with --explain-cost");
-  if (options->inputGiven || options->degrees || options->nForeign || options->nReports ||
-      options->trace)
-    return shardOptFail("'--%s' takes no model; it does not go with '%s'", asked,
-                        options->degrees      ? "--auto-shard"
-                        : options->nForeign   ? "mlir-opt's options"
-                        : options->inputGiven ? options->input
-                        : options->nReports   ? "--report"
-                                              : "--trace");
+  static const OptionId taken[] = {ID_CLUSTER, ID_PRINT_CLUSTER, ID_EXPLAIN_COST, ID_OUTPUT,
+                                   ID_QUIET};
+  const char *other = shardOptFirstBeside(options, sizeof taken / sizeof taken[0], taken);
+  if (options->inputGiven || options->nForeign || other)
+    return shardOptFail("'--%s' takes no model; it does not go with '%s%s'", asked,
+                        other ? "--" : "",
+                        other               ? other
+                        : options->nForeign ? "mlir-opt's options"
+                                            : options->input);
   return true;
 }
 

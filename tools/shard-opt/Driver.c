@@ -4,6 +4,7 @@
 
 #include "Analyse.h"
 #include "Memory.h"
+#include "RankFilesOptions.h"
 #include "Simulate.h"
 #include "Weights.h"
 
@@ -316,23 +317,6 @@ static bool checkStopAfter(Driver *driver, const char *pass) {
   return fail(driver, "'--stop-after=%s': no such pass; the passes are %s", pass, names);
 }
 
-static bool checkSplit(Driver *driver) {
-  const ShardOptOptions *options = driver->options;
-  const char *other = options->emitGiven        ? "emit"
-                      : options->stopAfter      ? "stop-after"
-                      : options->stage >= 0     ? "stage"
-                      : options->bytecode       ? "emit-bytecode"
-                      : options->extractWeights ? "extract-weights"
-                                                : NULL;
-  if (other)
-    return fail(driver,
-                "'--split-weights' writes weights, not the program; it does not go with --%s",
-                other);
-  if (strcmp(options->output, "-") == 0)
-    return fail(driver, "'--split-weights' needs a folder: -o DIR");
-  return true;
-}
-
 static bool checkTrace(Driver *driver) {
   const ShardOptOptions *options = driver->options;
   if (!options->cluster)
@@ -380,8 +364,8 @@ static bool checkOptions(Driver *driver) {
     return !(driver->failed = true);
   if (options->simulate && !shardOptCheckSimulate(options))
     return !(driver->failed = true);
-  if (options->splitWeights && !checkSplit(driver))
-    return false;
+  if (options->splitWeights && !shardOptCheckSplit(options))
+    return !(driver->failed = true);
   bool ok = options->splitWeights || checkWritable(driver, options->output);
   for (int i = 0; ok && i < options->nReports; ++i)
     ok = checkWritable(driver, options->reports[i]);
@@ -546,21 +530,6 @@ static bool run(Driver *driver) {
     printNext(options, stage);
   }
   return true;
-}
-
-int shardOptJoin(const ShardOptOptions *options) {
-  Driver driver = {.options = options};
-  char message[1024];
-  bool ok = true;
-  if (options->inputGiven || options->nForeign || options->splitWeights || options->degrees ||
-      options->emitGiven || options->nReports || options->trace || options->stopAfter ||
-      options->stage >= 0 || options->extractWeights || options->dumpAnnotations || options->args)
-    ok = fail(&driver, "'--join-weights' takes -o FILE.safetensors, and nothing else");
-  else if (!shardSafetensorsNamed(options->output) || strstr(options->output, ".json"))
-    ok = fail(&driver, "'--join-weights' needs a file: -o FILE.safetensors");
-  else if (!rankFilesJoin(options->joinWeights, options->output, message, sizeof message))
-    ok = fail(&driver, "%s", message);
-  return ok ? 0 : 1;
 }
 
 int shardOptDrive(const ShardOptOptions *options, ShardInputFile *input) {

@@ -11,9 +11,6 @@
 /// module was stopped nowhere: nothing has been printed or written.
 int shardOptDrive(const ShardOptOptions *options, ShardInputFile *input);
 
-/// --join-weights. Returns the exit status; 1 came with one error.
-int shardOptJoin(const ShardOptOptions *options);
-
 /// Whether the input's bytes hold the mark of a stopped pipeline.
 bool shardOptInputIsStopped(const ShardInputFile *input);
 

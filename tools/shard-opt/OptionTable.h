@@ -2,7 +2,10 @@
 #ifndef SHARD_OPT_OPTION_TABLE_H
 #define SHARD_OPT_OPTION_TABLE_H
 
+#include "Options.h"
+
 #include <stdbool.h>
+#include <stddef.h>
 
 typedef enum OptionKind {
   OPTION_FLAG,
@@ -68,5 +71,9 @@ typedef struct ShardOptOption {
   bool driverOnly;                  // mlir-opt's part has no such thing
 } ShardOptOption;
 extern const ShardOptOption shardOptOptionTable[nOptionIds];
+
+/// An option of ours that is given and not among `taken`, without dashes; null: none.
+const char *shardOptFirstBeside(const ShardOptOptions *options, size_t nTaken,
+                                const OptionId *taken);
 
 #endif // SHARD_OPT_OPTION_TABLE_H

@@ -300,6 +300,7 @@ bool shardOptOptionsParse(int argc, char **argv, ShardOptOptions *options) {
       return shardOptReject("'--auto-shard=' has an empty list; expected degrees such as tp8,pp16");
     if (!setValue(options, id, value))
       return false;
+    options->given |= UINT64_C(1) << id;
     if (id == ID_AUTO_SHARD)
       options->degreesPlace = options->nRest;
     if (shardOptOptionTable[id].driverOnly && !options->needsDriver)
@@ -311,6 +312,15 @@ bool shardOptOptionsParse(int argc, char **argv, ShardOptOptions *options) {
                               ? "; degrees follow '=', as in --auto-shard=tp8,pp16"
                               : "");
   return true;
+}
+
+const char *shardOptFirstBeside(const ShardOptOptions *options, size_t nTaken,
+                                const OptionId *taken) {
+  _Static_assert(nOptionIds <= 64, "a bit each");
+  uint64_t others = options->given;
+  for (size_t i = 0; i < nTaken; ++i)
+    others &= ~(UINT64_C(1) << taken[i]);
+  return others ? shardOptOptionTable[__builtin_ctzll(others)].name : NULL;
 }
 
 void shardOptOptionsRelease(ShardOptOptions *options) {

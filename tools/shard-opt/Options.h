@@ -51,6 +51,7 @@ typedef struct ShardOptOptions {
   int degreesPlace; // how many of `rest` stand before --auto-shard
   bool help, version, listPasses, reference;
   const char *needsDriver; // an option that mlir-opt's part cannot serve, as written; null: none
+  uint64_t given;          // bit of each OptionId that is there
 } ShardOptOptions;
 
 /// Reads the command line. False after one error on stderr.

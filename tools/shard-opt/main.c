@@ -7,6 +7,7 @@
 #include "Driver.h"
 #include "MlirOpt.h"
 #include "Options.h"
+#include "RankFilesOptions.h"
 
 #include <stdio.h>
 #include <stdlib.h>
