@@ -6,6 +6,7 @@
 
 #include "../model/Element.h"
 #include "../model/Placement.h"
+#include "ColdMemory.h"
 #include "Memory.h"
 
 #include "shard/Runtime.h"
@@ -16,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "MeasureProgram.h"
 
@@ -206,14 +206,6 @@ typedef struct Memory {
   size_t weightBytes, next;
 } Memory;
 
-/// Twice the largest cache, at least 64 MiB.
-static size_t coldBytes(void) {
-  long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-  size_t least = (size_t)64 << 20, most = (size_t)512 << 20;
-  size_t bytes = cache > 0 ? 2 * (size_t)cache : least;
-  return bytes < least ? least : bytes > most ? most : bytes;
-}
-
 /// At least `bytes`, filled.
 static void *allocate(size_t bytes) {
   void *memory = aligned_alloc(64, (bytes + 127) / 64 * 64);
@@ -222,8 +214,15 @@ static void *allocate(size_t bytes) {
   return memset(memory, FILL, (bytes + 127) / 64 * 64);
 }
 
+/// Bytes of the right operand of a product, 0 for what is none.
+static size_t coldOperandBytes(const ShardProgram *program, size_t stage, const MeasureCase *c) {
+  return c->kind == MEASURE_CONTRACTION
+             ? valueLocalBytes(&program->arguments[program->stages[stage].arguments[1]])
+             : 0;
+}
+
 /// Room for the largest of everything. Each value has memory of its own.
-static Memory createMemory(const ShardProgram *program, bool cold) {
+static Memory createMemory(const ShardProgram *program, size_t weightBytes) {
   size_t arguments[MAX_VALUES] = {0}, results[MAX_VALUES] = {0}, workspace = 0;
   for (int32_t s = 0; s < program->nStages; ++s) {
     const ShardProgramStage *stage = &program->stages[s];
@@ -238,8 +237,8 @@ static Memory createMemory(const ShardProgram *program, bool cold) {
     size_t bytes = stage->workspaceBytes(NULL);
     workspace = bytes > workspace ? bytes : workspace;
   }
-  Memory memory = {.weightBytes = cold ? coldBytes() : 0};
-  memory.weights = cold ? allocate(memory.weightBytes) : NULL;
+  Memory memory = {.weightBytes = weightBytes};
+  memory.weights = weightBytes ? allocate(weightBytes) : NULL;
   for (int i = 0; i < MAX_VALUES; ++i) {
     memory.arguments[i] = allocate(arguments[i]);
     memory.results[i] = allocate(results[i]);
@@ -286,13 +285,6 @@ static double timeRuns(ShardRtContext *context, const ShardProgramStage *stage, 
       return -1;
   }
   return (measureNow(CLOCK_THREAD_CPUTIME_ID) - begin) / (double)runs;
-}
-
-/// Bytes of the right operand of a product, 0 for what is none.
-static size_t coldOperandBytes(const ShardProgram *program, size_t stage, const MeasureCase *c) {
-  return c->kind == MEASURE_CONTRACTION
-             ? valueLocalBytes(&program->arguments[program->stages[stage].arguments[1]])
-             : 0;
 }
 
 static int64_t runsFor(double seconds, double each) {
@@ -348,16 +340,26 @@ static int busyBody(ShardRtContext *context, void *userData) {
   return SHARD_RT_OK;
 }
 
+/// Room for right operands of each rank, 0 where the cases have none.
+static size_t weightBytesOfRank(const Timing *timing) {
+  size_t largest = 0;
+  for (size_t i = 0; i < timing->nCases; ++i) {
+    size_t bytes = coldOperandBytes(timing->program, i, &timing->cases[i]);
+    largest = bytes > largest ? bytes : largest;
+  }
+  return largest ? coldBytesOfRank(cachesGet(), timing->nRanks, largest) : 0;
+}
+
 static void runTiming(Timing *timing, ShardRtRankBody body) {
   int64_t size = timing->nRanks;
+  size_t weightBytes = weightBytesOfRank(timing);
   ShardRtWorld *world;
   if (shardRtWorldCreate(1, &size, NULL, &world))
     stop("out of memory");
   timing->memories = memoryZeroed((size_t)size * sizeof(Memory));
   timing->samples = memoryZeroed((size_t)size * MAX_SAMPLES * sizeof(double));
   for (int64_t r = 0; r < size; ++r)
-    timing->memories[r] =
-        createMemory(timing->program, timing->cases[0].kind == MEASURE_CONTRACTION);
+    timing->memories[r] = createMemory(timing->program, weightBytes);
   if (shardRtWorldRunRanks(world, 0, NULL, body, timing, NULL))
     stop("--measure: %s", shardRtWorldGetError(world));
   for (int64_t r = 0; r < size; ++r)
