@@ -128,7 +128,7 @@ static json_t *measureContractions(const Machine *machine, const char *type, dou
     *outBusy = nBusy ? measureQuantile(nBusy, busy, 0.5) : 1;
   free(cases);
   free(busy);
-  return json_pack("{s:o, s:{s:o, s:o, s:o, s:o}}", "achieved", measureNumber(best), "efficiency",
+  return json_pack("{s:o, s:{s:o, s:o, s:o, s:o}}", "achieved", measureRate(best), "efficiency",
                    "m", sizesOf(grid.n[0], grid.sizes[0]), "n", sizesOf(grid.n[1], grid.sizes[1]),
                    "k", sizesOf(grid.n[2], grid.sizes[2]), "fractions", fractions);
 }
@@ -200,7 +200,7 @@ static json_t *measureVectors(const Machine *machine, const char *type, json_t *
     double count = (double)c->n * (double)(c->repeats ? c->repeats : c->m);
     json_t *rate =
         json_pack("{s:o}", "achieved",
-                  measureNumber(count / fmax(c->seconds - machine->launch, c->seconds / 10)));
+                  measureRate(count / fmax(c->seconds - machine->launch, c->seconds / 10)));
     if (i == 0)
       *outVector = rate;
     else
@@ -232,7 +232,7 @@ static json_t *measureDevice(Machine *machine, const char *source) {
   json_t *device = json_pack(
       "{s:s, s:s, s:{s:f, s:s}, s:{s:o}, s:{s:o}, s:o, s:o, s:o, s:o}", "kind", "core", "source",
       source, "memoryBytes", "value", floor(bytes / machine->nRanks), "source",
-      "the machine's, over its cores", "memoryBytesPerSecond", "achieved", measureNumber(memory),
+      "the machine's, over its cores", "memoryBytesPerSecond", "achieved", measureRate(memory),
       "memoryEfficiency", "points", aloneCurve, "flops", flops, "vectorFlops", vector, "functions",
       functions, "launchSeconds", measureNumber(machine->launch));
   if (busyCurve)
@@ -249,7 +249,8 @@ static json_t *measureLink(const Machine *machine, const char *source) {
     source = "one core: nothing was measured, and nothing uses it";
   return json_pack("{s:s, s:s, s:i, s:s, s:{s:o}, s:o, s:o, s:s}", "from", "device", "to", "node",
                    "count", (int)machine->nRanks, "kind", "plain", "bytesPerSecond",
-                   machine->nRanks < 2 ? "peak" : "achieved", measureNumber(rate), "latencySeconds",
+                   machine->nRanks < 2 ? "peak" : "achieved",
+                   machine->nRanks < 2 ? measureNumber(rate) : measureRate(rate), "latencySeconds",
                    measureNumber(latency), "measured", rows, "source", source);
 }
 

@@ -15,5 +15,7 @@ json_t *measureCollectives(int32_t nRanks, bool quick, double *outLatency, doubl
 
 /// A number of the file: four digits say all that a measurement knows.
 json_t *measureNumber(double value);
+/// The same as a figure that was measured.
+json_t *measureRate(double value);
 
 #endif // SHARD_RUN_MEASURE_H

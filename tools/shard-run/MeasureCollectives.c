@@ -117,6 +117,10 @@ json_t *measureNumber(double value) {
   return json_real(round(value * scale) / scale);
 }
 
+json_t *measureRate(double value) {
+  return json_pack("{s:o, s:b}", "value", measureNumber(value), "measured", 1);
+}
+
 /// Every number up to 8, then powers of two, and all.
 static int32_t nextRanks(int32_t ranks, int32_t most) {
   int32_t next = ranks < 8 ? ranks + 1 : ranks * 2;

@@ -30,10 +30,11 @@ static void printRate(FILE *out, const ShardCluster *cluster, const char *name,
   char effective[32], peak[32];
   fprintf(out, "  %-26s %s%s", name,
           scaled(shardRateEffective(cluster, rate), effective, sizeof(effective)), unit);
+  const char *how = rate->achieved.given && !rate->achieved.measured ? "achieved" : "measured";
   if (rate->achieved.given && rate->peak.given)
-    fprintf(out, ", achieved of %s%s", scaled(rate->peak.value, peak, sizeof(peak)), unit);
+    fprintf(out, ", %s of %s%s", how, scaled(rate->peak.value, peak, sizeof(peak)), unit);
   else if (rate->achieved.given || rate->peak.measured)
-    fprintf(out, ", measured");
+    fprintf(out, ", %s", how);
   else
     fprintf(out, ", %g of %s%s", cluster->derating, scaled(rate->peak.value, peak, sizeof(peak)),
             unit);
