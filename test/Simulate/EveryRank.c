@@ -296,7 +296,19 @@ static void checkProperties(const char *text, const ShardSimulation *s, const in
   shardClusterDestroy(cluster);
 }
 
+/// What is sent in one collective becomes twice as much, where there is one.
+static void plant(int n, NaiveStep *steps) {
+  for (int i = 0; i < n; ++i)
+    if (steps[i].kind == NAIVE_REDUCE || steps[i].kind == NAIVE_SHIFT) {
+      steps[i].rows *= 2;
+      return;
+    }
+}
+
+/// [--planted] [FIRST [TRIALS]]. With --planted the two are given different programs.
 int main(int argc, char **argv) {
+  bool planted = argc > 1 && strcmp(argv[1], "--planted") == 0;
+  argc -= planted, argv += planted;
   ShardCluster *cluster = mixedCluster(1, asItIs, 1);
   int32_t fewest = naiveRanks, most = 0;
   int shared = 0, nPlain = 0, first = argc > 1 ? atoi(argv[1]) : 0,
@@ -313,6 +325,8 @@ int main(int argc, char **argv) {
     ShardSimulation *s = simulateText(text, cluster, placement, error, sizeof(error));
     check(s != NULL, "a random program", error);
     if (s) {
+      if (planted)
+        plant(n, steps);
       int64_t end = naiveRun(cluster, placement, staged, n, steps, clocks);
       check(end == s->stepPs, "the step", NULL);
       compare(s, clocks);
