@@ -112,6 +112,8 @@ typedef struct ShardSimulation {
   intptr_t nLinks;
   const ShardSimulatedLinks *links; // by link, most bytes first; those that carry nothing apart
   double busy, communication, wait, bubble; // fractions of the step, mean over ranks
+  int32_t nLoopsOnce; // loops of the program whose turns are not known, counted as one turn: where
+                      // there are any, the step is that of one turn of each
   const char *clusterName;
   void *memory; // private
 } ShardSimulation;

@@ -119,19 +119,33 @@ void shardRuleDescribeLoop(ShardRuleBuilder *b, MlirOperation op, ShardOpShape *
   shape->nSlots = nSlots;
 }
 
-int64_t shardLoopTrips(MlirOperation op) {
+bool shardLoopHasTrips(MlirOperation op, int64_t *outTrips) {
   int64_t bounds[3];
+  *outTrips = 1;
   if (!shardOpIs(op, "scf.for"))
-    return 1;
+    return !shardOpIs(op, "scf.while") && !shardOpIs(op, "scf.parallel") &&
+           !shardOpIs(op, "scf.forall");
   for (intptr_t i = 0; i < 3; ++i) {
     MlirOperation constant = shardValueDefiningOp(mlirOperationGetOperand(op, i));
     if (!constant.ptr || !shardOpIs(constant, "arith.constant") ||
         !shardAttrGetI64(shardOpGetAttribute(constant, "value"), &bounds[i]))
-      return 1;
+      return false;
   }
-  if (bounds[2] <= 0 || bounds[1] <= bounds[0])
-    return bounds[2] > 0 ? 0 : 1;
-  return (bounds[1] - bounds[0] + bounds[2] - 1) / bounds[2];
+  if (bounds[2] <= 0)
+    return false;
+  *outTrips = 0;
+  if (bounds[1] <= bounds[0])
+    return true;
+  uint64_t range = (uint64_t)bounds[1] - (uint64_t)bounds[0];
+  uint64_t trips = (range - 1) / (uint64_t)bounds[2] + 1;
+  *outTrips = trips < INT64_MAX ? (int64_t)trips : INT64_MAX;
+  return true;
+}
+
+int64_t shardLoopTrips(MlirOperation op) {
+  int64_t trips;
+  shardLoopHasTrips(op, &trips);
+  return trips;
 }
 
 static void tieSlot(ShardRuleBuilder *b, int32_t *first, int32_t slot, int32_t value) {

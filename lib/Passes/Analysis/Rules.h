@@ -189,6 +189,8 @@ MlirAttribute shardCombinerIdentity(ShardCombiner combiner, MlirType element);
 ShardCombiner shardBodyGetCombiner(MlirOperation op, intptr_t result);
 /// Steps of an scf.for whose bounds are constants; 1 when they are not, and of any other op.
 int64_t shardLoopTrips(MlirOperation op);
+/// The same; false for an scf.for whose bounds are not constants, and other loops of scf.
+bool shardLoopHasTrips(MlirOperation op, int64_t *outTrips);
 /// Whether the table has no row for an op on tensors: it is then done by every rank on whole
 /// operands.
 bool shardOpHasNoRule(MlirOperation op);

@@ -130,6 +130,11 @@ static void writeStepTime(FILE *out, const json_t *root) {
   writeNumber(out, at(root, "headline", "stepPs"), "/headline/stepPs", writeTime);
   fputs("</p><p>simulated on ", out);
   writeEscaped(out, json_string_value(at(root, "cluster", "name")));
+  const json_t *loops = at(root, "simulation", "loopsOnce");
+  if (json_integer_value(loops) > 0) {
+    fputs("; <strong>one turn</strong> counted of each loop of unknown bounds: ", out);
+    writeNumber(out, loops, "/simulation/loopsOnce", writePlain);
+  }
   fputs("</p></div>\n", out);
 }
 

@@ -110,6 +110,11 @@ char *shardSimulationFormatText(const ShardSimulation *s) {
           s->nClasses);
   fprintf(out, "mean over ranks: busy %.1f%%, communication %.1f%%, wait %.1f%%, bubble %.1f%%\n",
           100 * s->busy, 100 * s->communication, 100 * s->wait, 100 * s->bubble);
+  if (s->nLoopsOnce)
+    fprintf(
+        out,
+        "%d loop%s of the program with bounds that are not known: one turn of each is counted\n",
+        s->nLoopsOnce, s->nLoopsOnce == 1 ? "" : "s");
   writeClasses(out, s);
   writeStages(out, s);
   if (s->nSites)
@@ -215,12 +220,13 @@ static json_t *linksJson(const ShardSimulation *s) {
 }
 
 char *shardSimulationFormatJson(const ShardSimulation *s) {
-  json_t *root = json_pack("{s:i, s:s, s:I, s:f, s:I, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o}",
-                           "version", 1, "cluster", s->clusterName, "stepPs", (json_int_t)s->stepPs,
-                           "stepSeconds", (double)s->stepPs * 1e-12, "ranks", (json_int_t)s->nRanks,
-                           "busy", s->busy, "communication", s->communication, "wait", s->wait,
-                           "bubble", s->bubble, "classes", classesJson(s), "stages", stagesJson(s),
-                           "collectives", sitesJson(s), "links", linksJson(s));
+  json_t *root =
+      json_pack("{s:i, s:s, s:I, s:f, s:I, s:f, s:f, s:f, s:f, s:i, s:o, s:o, s:o, s:o}", "version",
+                1, "cluster", s->clusterName, "stepPs", (json_int_t)s->stepPs, "stepSeconds",
+                (double)s->stepPs * 1e-12, "ranks", (json_int_t)s->nRanks, "busy", s->busy,
+                "communication", s->communication, "wait", s->wait, "bubble", s->bubble,
+                "loopsOnce", (int)s->nLoopsOnce, "classes", classesJson(s), "stages", stagesJson(s),
+                "collectives", sitesJson(s), "links", linksJson(s));
   char *text = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
   json_decref(root);
   if (!text)

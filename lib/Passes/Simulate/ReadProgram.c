@@ -134,11 +134,13 @@ static bool readCall(SimReader *reader, SimBody *body, MlirOperation op) {
 }
 
 /// Of several branches the one that communicates is taken, else the longest; of equal ones the
-/// first. Loops run as often as their bounds say, once where those are not known.
+/// first. Loops run as often as their bounds say, once where those are not known, which is counted.
 static bool readControl(SimReader *reader, SimBody *body, MlirOperation op) {
   bool branches = shardOpIs(op, "scf.if") || shardOpIs(op, "scf.index_switch");
   bool loops = shardOpIs(op, "scf.for");
   SimBody *chosen = NULL;
+  int64_t trips;
+  reader->program->nLoopsOnce += !shardLoopHasTrips(op, &trips);
   if (mlirOperationGetNumRegions(op) && !branches && !loops && !simCheckNoTokens(op))
     return false;
   for (intptr_t r = 0; r < mlirOperationGetNumRegions(op); ++r) {
@@ -150,7 +152,7 @@ static bool readControl(SimReader *reader, SimBody *body, MlirOperation op) {
       continue;
     keepPeak(reader, op, inner);
     if (!branches) {
-      SimStep *call = addCall(reader, body, op, inner, shardLoopTrips(op));
+      SimStep *call = addCall(reader, body, op, inner, trips);
       if (loops)
         simReadTokenMoves(reader, body, op, inner, 3, 1, true, call);
     }

@@ -111,6 +111,7 @@ typedef struct SimProgram {
   const int64_t *ranks; // [nRanks] each its own number
   bool *usesKind;       // [cluster->nDeviceKinds]
   int64_t nBusy;        // ranks that work at the same time in one node
+  int32_t nLoopsOnce;   // loops in what was read whose turns are not known: they count once
   int32_t nNumbered;    // collectives, sends and receives
   size_t numberedCapacity;
   SimStep *numbered; // [nNumbered] copies

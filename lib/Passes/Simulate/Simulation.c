@@ -238,6 +238,7 @@ static ShardSimulation *writeSimulation(const SimProgram *program, const SimClas
   out->clusterName = shardArenaCopyString(arena, name, strlen(name));
   out->stepPs = run->stepPs;
   out->nRanks = program->nRanks;
+  out->nLoopsOnce = program->nLoopsOnce;
   Output output = {program, classes, run, arena, out};
   writeClasses(&output);
   writeStages(&output);
