@@ -65,6 +65,7 @@ typedef struct ShardSimulatedStage {
   int64_t peakBytes, peakPs;          // arguments, results and workspace; where most lives
   int32_t planned;                    // 1: by the program's memory plan (shard/MemoryPlan.h);
                                       // 0: an op has no lowering, and bytes are estimates
+  const char *estimatedBecause;       // the lowering's error; "" if the stage is planned
   int64_t heldByClass[SHARD_N_MEMORY_CLASSES]; // arguments and results, there for the whole step
   int64_t peakByClass[SHARD_N_MEMORY_CLASSES]; // live then; zeros if the stage is not planned
   const char *peakOp;                          // "linalg.matmul at model.mlir:12:5", "" without any

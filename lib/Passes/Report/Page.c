@@ -138,6 +138,18 @@ static void writeStepTime(FILE *out, const json_t *root) {
   fputs("</p></div>\n", out);
 }
 
+/// A plan's peak is what a rank has, to the byte; another is an estimate, and says why.
+static void writeEstimate(FILE *out, const json_t *root) {
+  const json_t *stages = at(root, "simulation", "stages");
+  json_int_t peakStage = json_integer_value(at(root, "headline", "peakStage"));
+  const json_t *stage = json_array_get(stages, (size_t)peakStage);
+  const char *because = json_string_value(json_object_get(stage, "estimatedBecause"));
+  if (!because)
+    return;
+  fputs("</p><p><strong>estimated</strong>, as the program has no memory plan: ", out);
+  writeEscaped(out, because);
+}
+
 static void writeMemory(FILE *out, const json_t *root) {
   double limit = json_real_value(at(root, "headline", "limitBytes"));
   bool fits = json_is_true(at(root, "headline", "fits"));
@@ -147,6 +159,7 @@ static void writeMemory(FILE *out, const json_t *root) {
   writeNumber(out, at(root, "headline", "limitBytes"), "/headline/limitBytes", writeBytes);
   fprintf(out, " that may be used: it %s; stage ", fits ? "fits" : "<strong>does not fit</strong>");
   writeNumber(out, at(root, "headline", "peakStage"), "/headline/peakStage", writePlain);
+  writeEstimate(out, root);
   fprintf(out,
           "</p><meter min=\"0\" max=\"%.15g\" high=\"%.15g\" value=\"%.15g\" aria-label=\"memory "
           "in use\"></meter></div>\n",

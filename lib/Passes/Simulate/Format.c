@@ -58,14 +58,19 @@ static void writeClasses(FILE *out, const ShardSimulation *s) {
 
 static void writeStages(FILE *out, const ShardSimulation *s) {
   fprintf(out, "memory of a rank: stage, peak, arguments, results, at\n");
+  const char *because = NULL;
   for (int32_t i = 0; i < s->nStages; ++i) {
     const ShardSimulatedStage *stage = &s->stages[i];
     fprintf(out, "  %4d", i);
     writeBytes(out, (double)stage->peakBytes);
+    fputs(stage->planned ? "" : " (estimated)", out);
     writeBytes(out, (double)stage->argumentBytes);
     writeBytes(out, (double)stage->resultBytes);
     fprintf(out, "  %s\n", stage->peakOp);
+    because = stage->planned ? because : stage->estimatedBecause;
   }
+  if (because)
+    fprintf(out, "  estimated, as the program has no memory plan: %s\n", because);
 }
 
 static void writeSites(FILE *out, const ShardSimulation *s) {
@@ -189,6 +194,9 @@ static json_t *stagesJson(const ShardSimulation *s) {
             "peakOp", textJson(stage->peakOp), "memory", memory, "planned", (int)stage->planned,
             "peakByClass", bytesByClassJson(stage, stage->peakByClass), "memoryByClass",
             memoryByClassJson(stage), "heldByClass", bytesByClassJson(stage, stage->heldByClass)));
+    if (!stage->planned)
+      json_object_set_new(json_array_get(list, (size_t)i), "estimatedBecause",
+                          textJson(stage->estimatedBecause));
   }
   return list;
 }

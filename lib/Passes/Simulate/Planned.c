@@ -68,7 +68,11 @@ void simUsePlan(SimProgram *program) {
   ShardFirstError first;
   shardFirstErrorBegin(&first, program->module, program->arena);
   program->plan = shardMemoryPlanCreate(program->module, NULL);
-  shardFirstErrorEnd(&first);
+  const char *error = shardFirstErrorEnd(&first);
+  program->estimatedBecause =
+      error ? shardArenaFormat(program->arena, "%s (%s)", error,
+                               shardLocationText(first.location, program->arena))
+            : "the plan has no such stage";
   for (int32_t s = 0; program->plan && s < program->plan->nStages && s < program->nStages; ++s) {
     program->stages[s].plan = &program->plan->stages[s];
     usePlan(program, &program->stages[s]);

@@ -107,6 +107,7 @@ typedef struct SimProgram {
   int32_t nStages;
   SimStage *stages;
   ShardMemoryPlan *plan; // null: an op has no lowering
+  const char *estimatedBecause; // the lowering's error and where, if there is no plan
   int64_t nRanks;
   const int64_t *ranks; // [nRanks] each its own number
   bool *usesKind;       // [cluster->nDeviceKinds]

@@ -149,7 +149,11 @@ static void writeStages(const Output *o) {
                                     .peakBytes = stage->argumentBytes + stage->resultBytes +
                                                  stage->body->peakBytes,
                                     .planned = stage->plan != NULL,
+                                    .estimatedBecause = "",
                                     .peakOp = opText(o, stage->body->deepOp)};
+    if (!stage->plan)
+      list[s].estimatedBecause = shardArenaCopyString(o->arena, o->program->estimatedBecause,
+                                                      strlen(o->program->estimatedBecause));
     if (stage->plan) {
       list[s].peakOp =
           shardArenaCopyString(o->arena, stage->plan->peakOp, strlen(stage->plan->peakOp));
