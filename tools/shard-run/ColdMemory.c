@@ -50,3 +50,10 @@ size_t coldBytesOfRank(Caches caches, int32_t nRanks, size_t leastBytes) {
   bytes = bytes > leastBytes ? bytes : leastBytes;
   return (bytes + page - 1) / page * page;
 }
+
+int32_t sizesThatFit(int32_t n, double bytes, int32_t nRanks, double memoryBytes) {
+  int32_t fit = 1;
+  while (fit < n && 4 * (bytes *= 4) * nRanks <= memoryBytes)
+    ++fit;
+  return fit;
+}

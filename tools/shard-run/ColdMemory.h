@@ -18,4 +18,8 @@ Caches cachesGet(void);
 /// and the ones of a rank twice what its core holds. At least `leastBytes`.
 size_t coldBytesOfRank(Caches caches, int32_t nRanks, size_t leastBytes);
 
+/// How many of `n` sizes, the first of `bytes` and each four times the one before, all ranks can
+/// have at once in a quarter of the machine's memory; at least 1.
+int32_t sizesThatFit(int32_t n, double bytes, int32_t nRanks, double memoryBytes);
+
 #endif // SHARD_RUN_COLDMEMORY_H

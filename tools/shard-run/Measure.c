@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 
 #include "Measure.h"
+#include "ColdMemory.h"
 #include "MeasureProgram.h"
 #include "Memory.h"
 
@@ -144,12 +145,17 @@ static double measureLaunch(const Machine *machine) {
   return launch.seconds / launch.repeats;
 }
 
+static double machineBytes(void) {
+  return (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+}
+
 /// Bytes a second over sizes, of one rank and of all of them: the curves' fractions are of the
 /// longest array's, which is the memory's rate.
 static double measureMemory(const Machine *machine, json_t **outAlone, json_t **outBusy) {
   enum { N_SIZES = 8 };
   MeasureCase cases[N_SIZES];
-  size_t nCases = machine->quick ? N_SIZES / 2 : N_SIZES;
+  size_t nCases = (size_t)sizesThatFit(machine->quick ? N_SIZES / 2 : N_SIZES, 12 * 1024,
+                                       machine->nRanks, machineBytes());
   for (size_t i = 0; i < nCases; ++i) // 12 bytes each: 12 KiB, then times four, up to 192 MiB
     cases[i] = (MeasureCase){
         .kind = MEASURE_COPY, .type = "f32", .n = INT64_C(1024) << 2 * i, .repeats = 1};
@@ -228,7 +234,7 @@ static json_t *measureDevice(Machine *machine, const char *source) {
     else
       json_decref(rates);
   }
-  double bytes = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+  double bytes = machineBytes();
   json_t *device = json_pack(
       "{s:s, s:s, s:{s:f, s:s}, s:{s:o}, s:{s:o}, s:o, s:o, s:o, s:o}", "kind", "core", "source",
       source, "memoryBytes", "value", floor(bytes / machine->nRanks), "source",

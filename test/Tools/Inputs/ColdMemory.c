@@ -13,6 +13,14 @@ static void expect(const char *machine, Caches caches, int nRanks, size_t least,
   ++failures;
 }
 
+static void expectSizes(const char *machine, int nRanks, double memoryBytes, int n) {
+  int fit = sizesThatFit(8, 12 * 1024, nRanks, memoryBytes);
+  if (fit == n)
+    return;
+  printf("%s: %d sizes, expected %d\n", machine, fit, n);
+  ++failures;
+}
+
 int main(void) {
   const size_t mib = 1 << 20;
   Caches here = cachesGet();
@@ -24,6 +32,11 @@ int main(void) {
   expect("an operand that is larger", (Caches){mib, 32 * mib, 1}, 64, 6 * mib - 1, 6);
   expect("nothing known", (Caches){0, 0, 1}, 2, 1, 32);
   expect("larger than is worth filling", (Caches){mib, 1024 * mib, 1}, 2, 1, 256);
+  // 12 KiB up to 192 MiB: 8 sizes.
+  expectSizes("128 cores, 512 GB", 128, 512e9, 8);
+  expectSizes("128 cores, 64 GB", 128, 64e9, 7);
+  expectSizes("2 cores, 2 GB", 2, 2e9, 8);
+  expectSizes("2 cores, 1 kB", 2, 1e3, 1);
   if (here.nShared < 1)
     printf("here: %d shared caches\n", (int)here.nShared), ++failures;
   printf("%d failed\n", failures);
