@@ -12,6 +12,7 @@
 #include <string.h>
 
 enum { MAX_OPERANDS = 8 };
+enum { NOT_SEEN = -1, UNDER_WAY = -2 }; // in place of a node
 
 typedef enum NodeKind { NODE_CONSTANT, NODE_TABLE, NODE_COORDINATE, NODE_RANK, NODE_OP } NodeKind;
 
@@ -29,7 +30,7 @@ typedef struct Expression {
   ShardArena *arena;
   size_t nNodes, capacity;
   Node *nodes;
-  ShardPointerMap *nodeOf;
+  ShardPointerMap *nodeOf; // of a value; UNDER_WAY while its operands are added
 } Expression;
 
 //===----------------------------------------------------------------------===//
@@ -163,10 +164,11 @@ static bool isTable(MlirAttribute table) {
   return width == 8 || width == 32 || width == 64;
 }
 
-static int32_t addValue(Expression *e, const SimProgram *program, MlirValue value);
-
-static bool describeNode(Expression *e, const SimProgram *program, MlirValue value, Node *node) {
+/// What the value is, but for its operands, which are `nOperands` of the op's from `outFirst` on.
+static bool describeNode(const SimProgram *program, MlirValue value, Node *node,
+                         intptr_t *outFirst) {
   MlirOperation op = node->op;
+  *outFirst = 0;
   MlirAttribute constant = shardOpGetAttribute(op, "value");
   if (shardOpIs(op, "arith.constant")) {
     node->kind = NODE_CONSTANT;
@@ -184,7 +186,7 @@ static bool describeNode(Expression *e, const SimProgram *program, MlirValue val
     node->number = every ? i : mlirDenseI16ArrayGetElement(axes, i);
     return node->number >= 0 && node->number < program->mesh.nAxes;
   }
-  intptr_t first = 0, n = mlirOperationGetNumOperands(op);
+  intptr_t n = mlirOperationGetNumOperands(op);
   node->kind = NODE_OP;
   if (shardOpIs(op, "tensor.extract")) {
     MlirOperation source = shardValueDefiningOp(mlirOperationGetOperand(op, 0));
@@ -194,7 +196,7 @@ static bool describeNode(Expression *e, const SimProgram *program, MlirValue val
     node->table = shardOpGetAttribute(source, "value");
     if (!isTable(node->table))
       return false;
-    first = 1;
+    *outFirst = 1;
   } else {
     node->which = 0;
     while (node->which < nOperations && !shardOpIs(op, operations[node->which].name))
@@ -205,28 +207,51 @@ static bool describeNode(Expression *e, const SimProgram *program, MlirValue val
     if (!mlirAttributeIsNull(predicate))
       shardAttrGetI64(predicate, &node->number);
   }
-  for (intptr_t i = first; i < n && i - first < MAX_OPERANDS; ++i) {
-    int32_t operand = addValue(e, program, mlirOperationGetOperand(op, i));
-    if (operand < 0)
-      return false;
-    node->operands[node->nOperands++] = operand;
-  }
-  return n - first <= MAX_OPERANDS && (node->nOperands || node->kind == NODE_TABLE);
+  n -= *outFirst;
+  node->nOperands = n <= MAX_OPERANDS ? (int32_t)n : 0;
+  return n <= MAX_OPERANDS && (n || node->kind == NODE_TABLE);
 }
 
-/// The number of the node that holds the value; -1: it is not known when compiling.
-static int32_t addValue(Expression *e, const SimProgram *program, MlirValue value) {
-  int64_t known;
-  if (shardPointerMapGet(e->nodeOf, value.ptr, &known))
-    return (int32_t)known;
-  Node node = {.op = shardValueDefiningOp(value)};
-  if (mlirOperationIsNull(node.op) || !describeNode(e, program, value, &node))
-    return -1;
+static void addNode(Expression *e, MlirValue value, const Node *node) {
   e->nodes =
       shardArenaGrow(e->arena, e->nodes, e->nNodes, &e->capacity, e->nNodes + 1, sizeof(Node));
-  e->nodes[e->nNodes] = node;
-  shardPointerMapSet(e->nodeOf, value.ptr, (int64_t)e->nNodes);
-  return (int32_t)e->nNodes++;
+  e->nodes[e->nNodes] = *node;
+  shardPointerMapSet(e->nodeOf, value.ptr, (int64_t)e->nNodes++);
+}
+
+/// The number of the node that holds the value; -1: it is not known when compiling. Operands are
+/// first, and wait on a list: chains of ops are as long as a program likes.
+static int32_t addValue(Expression *e, const SimProgram *program, MlirValue value) {
+  size_t nOpen = 0, capacity = 0;
+  MlirValue *open = shardArenaGrow(e->arena, NULL, 0, &capacity, 1, sizeof(MlirValue));
+  open[nOpen++] = value;
+  while (nOpen) {
+    value = open[nOpen - 1];
+    if (shardPointerMapGetOr(e->nodeOf, value.ptr, NOT_SEEN) >= 0) {
+      --nOpen;
+      continue;
+    }
+    Node node = {.op = shardValueDefiningOp(value)};
+    intptr_t first;
+    if (mlirOperationIsNull(node.op) || !describeNode(program, value, &node, &first))
+      return -1;
+    shardPointerMapSet(e->nodeOf, value.ptr, UNDER_WAY);
+    size_t nBefore = nOpen;
+    for (int32_t i = 0; i < node.nOperands; ++i) {
+      MlirValue operand = mlirOperationGetOperand(node.op, first + i);
+      int64_t known = shardPointerMapGetOr(e->nodeOf, operand.ptr, NOT_SEEN);
+      if (known == UNDER_WAY)
+        return -1; // it depends on itself
+      node.operands[i] = (int32_t)known;
+      if (known >= 0)
+        continue;
+      open = shardArenaGrow(e->arena, open, nOpen, &capacity, nOpen + 1, sizeof(MlirValue));
+      open[nOpen++] = operand;
+    }
+    if (nOpen == nBefore)
+      addNode(e, value, &node);
+  }
+  return (int32_t)shardPointerMapGetOr(e->nodeOf, value.ptr, -1);
 }
 
 //===----------------------------------------------------------------------===//
