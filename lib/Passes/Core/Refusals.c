@@ -43,6 +43,7 @@ static const ShardMessage messages[] = {
     {"a token goes through '…'; expected func.call, scf.for or scf.if", "the simulator follows tokens of starts through calls, loops and branches", "the wait before it, or a loop that carries the token"},
     {"the peer of this message depends on data; expected constants, the rank's coordinates and tables of constants", "a step is simulated without data", "peers as the passes emit them"},
     {"a step is more than … events: a loop that communicates is too long", "loops that communicate are simulated turn by turn", "fewer turns"},
+    {"the cluster '…' has … links, each direction one; a simulation takes …", "each direction of a link is told apart, used or not", "fewer rails, or a cluster of as many nodes as are used"},
     {"the program is more than … ops and operands with every call written out", "--analyse looks at each op in each call of it", "fewer calls, or loops, which are looked at once"},
     {"calls lie more than … deep within each other", "passes follow each call into the function", "calls beside each other, or loops"},
     {"calls and regions lie more than … deep within each other", "--analyse follows each call, loop and branch", "calls beside each other, or loops"},

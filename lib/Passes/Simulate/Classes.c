@@ -8,8 +8,13 @@
 //===----------------------------------------------------------------------===//
 #include "Simulate.h"
 
+#include "../Core/Diagnostics.h"
+
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define MAX_DIRECTIONS (INT64_C(1) << 27)
 
 typedef struct Hash {
   uint64_t a, b;
@@ -410,9 +415,21 @@ static void describeClasses(Partition *p) {
   visitUses(p, listEntries);
 }
 
+/// Each direction of a link has a number and a place in some tables.
+static bool checkDirections(const SimProgram *program) {
+  int64_t n = simDirectionCount(program->cluster);
+  if (n <= MAX_DIRECTIONS)
+    return true;
+  shardEmitError(program->module,
+                 "the cluster '%s' has %" PRId64 " links, each direction one; a simulation takes "
+                 "%" PRId64,
+                 program->cluster->name, n, MAX_DIRECTIONS);
+  return false;
+}
+
 bool simClassesCreate(SimProgram *program, SimClasses *out) {
   *out = (SimClasses){0};
-  if (!simPlacesCreate(program, out))
+  if (!checkDirections(program) || !simPlacesCreate(program, out))
     return false;
   ShardArena *scratch = shardArenaCreate();
   int64_t nDirections = simDirectionCount(program->cluster);
