@@ -56,7 +56,7 @@ typedef struct ShardMemoryValue {
 /// Memory while an op of the stage's function runs; what it calls and its loops are part of it.
 typedef struct ShardMemoryStep {
   int64_t op;    // number in the body of the stage's function, as the program is printed
-  int64_t bytes; // arguments, results and live bytes of the workspace, at their highest
+  int64_t bytes; // arguments, results, staging and live bytes of the workspace, at their highest
   int64_t byClass[SHARD_N_MEMORY_CLASSES]; // at that moment
 } ShardMemoryStep;
 
@@ -69,11 +69,11 @@ typedef struct ShardMemoryStage {
   int64_t argumentBytesByClass[SHARD_N_MEMORY_CLASSES];
   int64_t resultBytesByClass[SHARD_N_MEMORY_CLASSES];
   int64_t workspaceBytes; // what the program asks its caller for
-  int64_t stagingBytes; // of the runtime, apart from those: messages that come before their receive
-  int64_t peakBytes;    // arguments, results and workspace: what a rank has
-  int64_t liveBytes;    // the largest sum of bytes of the workspace live at once, through calls
-  int64_t peakStep;     // where that is
-  int64_t peakByClass[SHARD_N_MEMORY_CLASSES]; // then: arguments, results and live bytes
+  int64_t stagingBytes;   // the runtime's, for messages that come before their receive
+  int64_t peakBytes;      // arguments, results, workspace and staging: what a rank has
+  int64_t liveBytes;      // the largest sum of bytes of the workspace live at once, through calls
+  int64_t peakStep;       // where that is
+  int64_t peakByClass[SHARD_N_MEMORY_CLASSES]; // then: arguments, results, staging and live bytes
   const char *peakOp;                 // "linalg.generic at model.mlir:12:5"; "" without a workspace
   intptr_t nBuffers, nBuffersLeftOut; // more than 65536 are left out
   const ShardMemoryBuffer *buffers;   // in program order

@@ -31,8 +31,8 @@ typedef struct ShardSimulatedClass {
   int64_t bubblePs;        // for other stages, and from its end to the end of the step
 } ShardSimulatedClass;
 
-/// Device memory from `ps` on until the next point: arguments, results and what lives in the
-/// workspace.
+/// Device memory from `ps` on until the next point: arguments, results, staging and what lives in
+/// the workspace.
 typedef struct ShardSimulatedMemory {
   int64_t ps, bytes;
   int64_t byClass[SHARD_N_MEMORY_CLASSES]; // of live bytes; zeros if the stage is not planned
@@ -62,7 +62,8 @@ typedef struct ShardSimulatedStage {
   double flops, vectorFlops, memoryBytes; // that one rank computes and moves
   int64_t nReorders;                  // ops that only put elements in another order, of one rank
   int64_t argumentBytes, resultBytes; // there for the whole step
-  int64_t peakBytes, peakPs;          // arguments, results and workspace; where most lives
+  int64_t stagingBytes;               // too; the runtime's, for messages; 0 if not planned
+  int64_t peakBytes, peakPs;          // arguments, results, staging and workspace; where most lives
   int32_t planned;                    // 1: by the program's memory plan (shard/MemoryPlan.h);
                                       // 0: an op has no lowering, and bytes are estimates
   const char *estimatedBecause;       // the lowering's error; "" if the stage is planned

@@ -50,7 +50,8 @@ static json_int_t sumBytes(const json_t *values) {
 }
 
 static void checkStage(json_t *stage, size_t s) {
-  json_int_t held = number(stage, "argumentBytes") + number(stage, "resultBytes");
+  json_int_t held =
+      number(stage, "argumentBytes") + number(stage, "resultBytes") + number(stage, "stagingBytes");
   json_int_t workspace = number(stage, "workspaceBytes"), live = number(stage, "liveBytes");
   expect(number(stage, "peakBytes"), held + workspace, "peak", s);
   expect(sumBytes(json_object_get(stage, "arguments")), number(stage, "argumentBytes"),

@@ -7,7 +7,8 @@
 //   - the workspace ends with its highest buffer, and is at most 1.02 x the most bytes in use;
 //   - the plan says the same workspace, at least these bytes in use, and for each class the same
 //   sum;
-//   - every rank wrote its workspace up to that byte, and planned it.
+//   - every rank wrote its workspace up to that byte, planned it, and has the staging and the peak
+//   of the plan.
 // Exit 1 when something does not hold, each fault on a line of its own; 2 when it cannot be read.
 //===----------------------------------------------------------------------===//
 #include "Trace.h"
@@ -137,7 +138,7 @@ static void printSums(const Sums *sums) {
   printf("\n");
 }
 
-/// What the plan says is in use at its peak, without arguments and results.
+/// What the plan says is in use in the workspace at its peak.
 static Sums plannedPeak(const json_t *plan) {
   Sums sums = {0}, arguments = sumOf(jsonGet(plan, "arguments")),
        results = sumOf(jsonGet(plan, "results"));
@@ -145,6 +146,7 @@ static Sums plannedPeak(const json_t *plan) {
     addTo(&sums, classes[c],
           jsonInteger(jsonGet(plan, "peakByClass"), classes[c]) - arguments.byClass[c] -
               results.byClass[c]);
+  addTo(&sums, "staging", -jsonInteger(plan, "stagingBytes"));
   return sums;
 }
 
@@ -164,7 +166,9 @@ static Sums allBuffers(const Trace *traces) {
   return sums;
 }
 
-static void checkRun(int64_t stage, int64_t workspace, const json_t *run) {
+static void checkRun(int64_t stage, int64_t workspace, const json_t *plan, const json_t *run) {
+  int64_t staging = jsonInteger(plan, "stagingBytes"), peak = jsonInteger(plan, "peakBytes");
+  const json_t *peaks = jsonGet(run, "peakBytes");
   size_t rank;
   json_t *row;
   json_array_foreach(jsonGet(run, "memory"), rank, row) {
@@ -176,6 +180,12 @@ static void checkRun(int64_t stage, int64_t workspace, const json_t *run) {
       fault("stage %" PRId64 ": the workspace is %" PRId64 " bytes, rank %zu was given %" PRId64
             " and wrote up to %" PRId64,
             stage, workspace, rank, planned, written);
+    int64_t given = jsonInteger(row, "stagingBytes");
+    int64_t had = json_integer_value(json_array_get(peaks, rank));
+    if (given != staging || had != peak)
+      fault("stage %" PRId64 ": the plan says staging %" PRId64 " and a peak of %" PRId64
+            " bytes, rank %zu had %" PRId64 " and %" PRId64,
+            stage, staging, peak, rank, given, had);
   }
 }
 
@@ -235,7 +245,7 @@ static void checkStage(MlirModule module, MlirOperation func, int64_t stage, con
     printSums(&all);
   }
   if (run)
-    checkRun(stage, workspace, run);
+    checkRun(stage, workspace, plan, run);
   free(traces[0].instances);
   free(traces[1].instances);
 }

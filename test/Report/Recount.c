@@ -224,6 +224,8 @@ static void runCollective(Recount *r, MlirOperation op) {
     n *= (double)r->sizes[axis];
   }
   if (isOp(op, "shard.send") || isOp(op, "shard.recv")) {
+    if (isOp(op, "shard.recv")) // it may come before it is asked for, and there are no loops here
+      r->held[r->stage] += bytesOf(mlirValueGetType(mlirOperationGetResult(op, 0)));
     runMessage(r, op, set);
     return;
   }
@@ -257,7 +259,7 @@ static void runBlock(Recount *r, MlirBlock block) {
   }
 }
 
-/// Arguments and results, and weights apart.
+/// Arguments and results, to which messages come as they are met, and weights apart.
 static void countHeld(Recount *r, MlirOperation func) {
   MlirBlock block = blockOf(func);
   MlirAttribute all = attributeOf(func, "arg_attrs");

@@ -77,8 +77,9 @@ const ShardOptOption shardOptOptionTable[nOptionIds] = {
                               true},
     [ID_MEMORY_PLAN] = {"memory-plan", OPTION_OPTIONAL_TEXT, NULL, "text|json",
                         "Where every byte of a device lies, in place of the program", true},
-    [ID_MEMORY_LIMIT] = {"memory-limit", OPTION_TEXT, NULL, "BYTES",
-                         "Error when a device needs more at its peak: 4096, 80GB, 1.5GiB", true},
+    [ID_MEMORY_LIMIT] =
+        {"memory-limit", OPTION_TEXT, NULL, "BYTES",
+         "Error when a device needs more at its peak, messages included: 4096, 80GB, 1.5GiB", true},
     [ID_SILENCE] = {"silence", OPTION_TEXT_LIST, NULL, "ID",
                     "No such warning about a plan on --cluster; repeatable", true},
     [ID_ERROR] = {"error", OPTION_TEXT_LIST, NULL, "ID",

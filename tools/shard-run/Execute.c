@@ -27,6 +27,7 @@ static void *worldMemory(Run *run, size_t sizeBytes) {
   return memory;
 }
 
+/// Arguments, results, workspace, and what the runtime keeps for messages.
 static size_t stagePeakBytes(const ShardProgram *program, int32_t stageIndex) {
   const ShardProgramStage *stage = &program->stages[stageIndex];
   size_t bytes = stage->workspaceBytes(NULL);
@@ -34,6 +35,8 @@ static size_t stagePeakBytes(const ShardProgram *program, int32_t stageIndex) {
     bytes += valueLocalBytes(&program->arguments[stage->arguments[i]]);
   for (int32_t i = 0; i < stage->nResults; ++i)
     bytes += valueLocalBytes(&program->results[stage->results[i]]);
+  for (int32_t i = 0; i < stage->nMessages; ++i)
+    bytes += (size_t)(stage->messages[i].bytes * stage->messages[i].count);
   return bytes;
 }
 

@@ -55,7 +55,7 @@ typedef struct Execution {
   int32_t iterations;
   double minSeconds, medianSeconds;
   double bytes[SHARD_RT_N_KINDS]; // sent by one rank, mean over ranks, one iteration
-  size_t *peakBytes;              // [nRanks] arguments, results and workspace
+  size_t *peakBytes;              // [nRanks] arguments, results, workspace and staging
   RankMemory *memory;             // [nRanks] with --check-memory, else null
   bool allocationsSeen;           // whether `allocations` counts anything
   size_t nChecks;

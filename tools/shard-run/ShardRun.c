@@ -68,7 +68,7 @@ static size_t availableMemory(void) {
 static void checkMemory(const ShardProgram *program, bool keepResults, const char *what) {
   size_t needed = executeMemoryBytes(program, keepResults), available = availableMemory();
   if (needed > available)
-    stop("%s needs %.1f GB for arguments, results and workspaces of %" PRId64
+    stop("%s needs %.1f GB for arguments, results, workspaces and messages of %" PRId64
          " ranks; %.1f GB of memory are available",
          what, 1e-9 * (double)needed, meshRankCount(program), 1e-9 * (double)available);
 }

@@ -25,12 +25,9 @@ static void writeClasses(FILE *out, const int64_t *byClass) {
 static void writeStage(FILE *out, const ShardMemoryStage *stage) {
   fprintf(out,
           "stage %d @%s: %" PRId64 " bytes: arguments %" PRId64 ", results %" PRId64
-          ", workspace %" PRId64 " (%" PRId64 " live at once)\n",
+          ", workspace %" PRId64 " (%" PRId64 " live at once), staging %" PRId64 "\n",
           stage->stage, stage->function, stage->peakBytes, stage->argumentBytes, stage->resultBytes,
-          stage->workspaceBytes, stage->liveBytes);
-  if (stage->stagingBytes)
-    fprintf(out, "  and staging of the runtime for messages: %" PRId64 " bytes\n",
-            stage->stagingBytes);
+          stage->workspaceBytes, stage->liveBytes, stage->stagingBytes);
   fprintf(out, "  at the peak, %s:", *stage->peakOp ? stage->peakOp : "always");
   writeClasses(out, stage->peakByClass);
   fprintf(out, "  buffers: offset, bytes, class, first and last step, calls deep, first written\n");

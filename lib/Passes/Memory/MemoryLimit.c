@@ -45,6 +45,13 @@ static const char *largestTensors(ShardArena *arena, const ShardMemoryStage *sta
   size_t n = 0;
   addValues(arena, stage->nArguments, stage->arguments, "argument", tensors, &n);
   addValues(arena, stage->nResults, stage->results, "result", tensors, &n);
+  if (stage->stagingBytes) {
+    tensors[n] =
+        (Tensor){stage->stagingBytes, n,
+                 shardArenaFormat(arena, "%s %" PRId64 " bytes (messages that may come early)",
+                                  shardMemoryClassName(SHARD_MEMORY_STAGING), stage->stagingBytes)};
+    ++n;
+  }
   for (intptr_t i = 0; i < stage->nBuffers; ++i) {
     const ShardMemoryBuffer *buffer = &stage->buffers[i];
     if (!buffer->atPeak)

@@ -273,9 +273,11 @@ static void listSteps(Planner *planner, const ShardWorkspace *workspace, ShardMe
     addBytes(planner, buffer, 1, change[buffer->first]);
     addBytes(planner, buffer, -1, change[buffer->last + 1]);
   }
-  int64_t byClass[SHARD_N_MEMORY_CLASSES], bytes = out->argumentBytes + out->resultBytes;
+  int64_t byClass[SHARD_N_MEMORY_CLASSES],
+      bytes = out->argumentBytes + out->resultBytes + out->stagingBytes;
   for (int c = 0; c < SHARD_N_MEMORY_CLASSES; ++c)
     byClass[c] = out->argumentBytesByClass[c] + out->resultBytesByClass[c];
+  byClass[SHARD_MEMORY_STAGING] += out->stagingBytes;
   for (int64_t p = 0; p < n; ++p) {
     for (int c = 0; c < SHARD_N_MEMORY_CLASSES; ++c) {
       byClass[c] += change[p][c];
@@ -388,12 +390,13 @@ static void describeStage(Planner *planner, MlirOperation func, MlirAttribute ro
   out->workspaceBytes = workspace->bytes;
   out->stagingBytes = stagingOf(row);
   out->liveBytes = workspace->liveBytes;
-  out->peakBytes = out->argumentBytes + out->resultBytes + out->workspaceBytes;
+  out->peakBytes = out->argumentBytes + out->resultBytes + out->workspaceBytes + out->stagingBytes;
   int64_t *stepOf = SHARD_ARENA_ARRAY(planner->scratch, int64_t, workspace->nPositions + 1);
   listSteps(planner, workspace, out, stepOf);
   const int64_t *peak = peakOf(planner, workspace);
   for (int c = 0; c < SHARD_N_MEMORY_CLASSES; ++c)
     out->peakByClass[c] = peak[c] + out->argumentBytesByClass[c] + out->resultBytesByClass[c];
+  out->peakByClass[SHARD_MEMORY_STAGING] += out->stagingBytes;
   out->peakStep = stepOf[workspace->livePosition];
   out->peakOp = workspace->liveBytes ? sourceOf(planner, peakOp(workspace)).op : "";
   BufferList list = {.planner = planner, .out = out};

@@ -186,14 +186,15 @@ static json_t *stagesJson(const ShardSimulation *s) {
     json_array_append_new(
         list,
         json_pack(
-            "{s:i, s:I, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:o, s:o, s:b, s:o, s:o, s:o}", "index",
-            (int)i, "ranks", (json_int_t)stage->nRanks, "flops", stage->flops, "vectorFlops",
-            stage->vectorFlops, "memoryBytes", stage->memoryBytes, "argumentBytes",
+            "{s:i, s:I, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:o, s:o, s:b, s:o, s:o, s:o, s:I}",
+            "index", (int)i, "ranks", (json_int_t)stage->nRanks, "flops", stage->flops,
+            "vectorFlops", stage->vectorFlops, "memoryBytes", stage->memoryBytes, "argumentBytes",
             (json_int_t)stage->argumentBytes, "resultBytes", (json_int_t)stage->resultBytes,
             "peakBytes", (json_int_t)stage->peakBytes, "peakPs", (json_int_t)stage->peakPs,
             "peakOp", textJson(stage->peakOp), "memory", memory, "planned", (int)stage->planned,
             "peakByClass", bytesByClassJson(stage, stage->peakByClass), "memoryByClass",
-            memoryByClassJson(stage), "heldByClass", bytesByClassJson(stage, stage->heldByClass)));
+            memoryByClassJson(stage), "heldByClass", bytesByClassJson(stage, stage->heldByClass),
+            "stagingBytes", (json_int_t)stage->stagingBytes));
     if (!stage->planned)
       json_object_set_new(json_array_get(list, (size_t)i), "estimatedBecause",
                           textJson(stage->estimatedBecause));

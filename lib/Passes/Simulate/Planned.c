@@ -22,9 +22,9 @@ static void setMemory(SimStep *step, const SimStage *stage, int64_t row) {
   const ShardMemoryStage *plan = stage->plan;
   step->memoryByClass = plan->steps[row].byClass;
   // Gaps between buffers count where the most is live: the device must have the whole workspace.
-  step->memoryBytes = row == plan->peakStep
-                          ? plan->workspaceBytes
-                          : plan->steps[row].bytes - plan->argumentBytes - plan->resultBytes;
+  step->memoryBytes = row == plan->peakStep ? plan->workspaceBytes
+                                            : plan->steps[row].bytes - plan->argumentBytes -
+                                                  plan->resultBytes - plan->stagingBytes;
 }
 
 /// Ops that take no time count with the next that does.
@@ -47,6 +47,7 @@ static void usePlan(SimProgram *program, SimStage *stage) {
     }
   stage->argumentBytes = plan->argumentBytes;
   stage->resultBytes = plan->resultBytes;
+  stage->stagingBytes = plan->stagingBytes;
   body->peakBytes = plan->workspaceBytes;
   body->peakOp = (MlirOperation){NULL};
   int64_t from = 0, row = -1;

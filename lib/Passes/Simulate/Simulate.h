@@ -94,6 +94,7 @@ typedef struct SimStage {
   int64_t nRanks;
   const int64_t *ranks; // [nRanks] ascending
   int64_t argumentBytes, resultBytes;
+  int64_t stagingBytes;         // 0 without a plan
   const ShardMemoryStage *plan; // null: the program has none
 } SimStage;
 

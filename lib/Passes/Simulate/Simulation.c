@@ -59,18 +59,21 @@ static void writeClasses(const Output *o) {
 static void writeMemory(const Output *o, int32_t s, ShardSimulatedStage *out) {
   const SimStage *stage = &o->program->stages[s];
   const SimBody *body = stage->body;
-  int64_t whole = stage->argumentBytes + stage->resultBytes, *held = out->heldByClass;
+  int64_t whole = stage->argumentBytes + stage->resultBytes + stage->stagingBytes;
+  int64_t *held = out->heldByClass, always[SHARD_N_MEMORY_CLASSES];
   for (int c = 0; stage->plan && c < SHARD_N_MEMORY_CLASSES; ++c)
     held[c] = stage->plan->argumentBytesByClass[c] + stage->plan->resultBytesByClass[c];
+  memcpy(always, held, sizeof(always));
+  always[SHARD_MEMORY_STAGING] += stage->stagingBytes;
   ShardSimulatedMemory *memory =
       SHARD_ARENA_ARRAY(o->arena, ShardSimulatedMemory, body->nSteps + 2);
   memory[out->nMemory] = (ShardSimulatedMemory){0, whole, {0}};
-  memcpy(memory[out->nMemory++].byClass, held, sizeof(out->heldByClass));
+  memcpy(memory[out->nMemory++].byClass, always, sizeof(always));
   for (size_t i = 0; i < body->nSteps; ++i) {
     const SimStep *step = &body->steps[i];
     ShardSimulatedMemory *last = &memory[out->nMemory - 1];
     ShardSimulatedMemory now = {o->run->startedPs[s][i], whole + step->memoryBytes, {0}};
-    memcpy(now.byClass, step->memoryByClass ? step->memoryByClass : held, sizeof(now.byClass));
+    memcpy(now.byClass, step->memoryByClass ? step->memoryByClass : always, sizeof(now.byClass));
     if (mlirOperationEqual(step->op, body->peakOp) && !out->peakPs)
       out->peakPs = now.ps;
     if (now.ps != last->ps && now.bytes != last->bytes)
@@ -81,7 +84,7 @@ static void writeMemory(const Output *o, int32_t s, ShardSimulatedStage *out) {
   int64_t end = o->run->clocks[o->classes->places[s].firstClass].ps;
   if (end > memory[out->nMemory - 1].ps) {
     memory[out->nMemory] = (ShardSimulatedMemory){end, whole, {0}};
-    memcpy(memory[out->nMemory++].byClass, held, sizeof(out->heldByClass));
+    memcpy(memory[out->nMemory++].byClass, always, sizeof(always));
   }
   out->memory = memory;
 }
@@ -146,8 +149,9 @@ static void writeStages(const Output *o) {
                                     .nReorders = stage->body->nReorders,
                                     .argumentBytes = stage->argumentBytes,
                                     .resultBytes = stage->resultBytes,
+                                    .stagingBytes = stage->stagingBytes,
                                     .peakBytes = stage->argumentBytes + stage->resultBytes +
-                                                 stage->body->peakBytes,
+                                                 stage->stagingBytes + stage->body->peakBytes,
                                     .planned = stage->plan != NULL,
                                     .estimatedBecause = "",
                                     .peakOp = opText(o, stage->body->deepOp)};
