@@ -426,6 +426,17 @@ static void testRefusals(void) {
   programMatmul(&program, "p", 8, 8, 8);
   fprintf(program.out, "    return %%p : tensor<8x8xf32>\n  }\n");
   checkRefused(programEnd(&program), cluster, "the module has no function of stage 1");
+  for (int numbered = 0; numbered < 2; ++numbered) {
+    programBegin(&program, "2", "\"tp\"");
+    for (int f = 0; f < 2; ++f) {
+      programFunction(&program, f ? "other" : "main", numbered - 1, false, 8, 8, 8);
+      programMatmul(&program, "p", 8, 8, 8);
+      fprintf(program.out, "    return %%p : tensor<8x8xf32>\n  }\n");
+    }
+    checkRefused(programEnd(&program), cluster,
+                 numbered ? "a second public function of stage 0"
+                          : "a second public function; expected one, or stages with 'spmd.stage'");
+  }
   programBegin(&program, "2", "\"tp\"");
   programFunction(&program, "main", -1, false, 8, 8, 8);
   fprintf(program.out, "    %%n = arith.constant 8 : index\n"

@@ -308,16 +308,12 @@ static MlirLogicalResult findStages(Counter *counter) {
                                           &capacity, (size_t)nFunctions + 1, sizeof(MlirOperation));
     shardPointerMapSet(counter->functions, shardOpGetAttribute(op, "sym_name").ptr, nFunctions);
     counter->functionOps[nFunctions++] = op;
-    int64_t stage = 0;
-    if (!shardFuncIsPublic(op) || mlirBlockIsNull(shardFuncGetBody(op)))
-      continue;
-    shardAttrGetI64(shardOpGetAttribute(op, "spmd.stage"), &stage);
-    if (stage >= 0 && stage < count->nStages)
-      count->stages[stage].func = op;
   }
+  MlirOperation *functions = SHARD_ARENA_ARRAY(counter->arena, MlirOperation, count->nStages);
+  if (!shardStagesFind(counter->module, count->nStages, functions))
+    return mlirLogicalResultFailure();
   for (int32_t i = 0; i < count->nStages; ++i)
-    if (mlirOperationIsNull(count->stages[i].func))
-      return shardEmitError(counter->module, "the module has no function of stage %d", i);
+    count->stages[i].func = functions[i];
   return mlirLogicalResultSuccess();
 }
 

@@ -2,6 +2,7 @@
 
 #include "Mesh.h"
 
+#include "../Core/Diagnostics.h"
 #include "../Core/IR.h"
 
 #include "mlir-c/BuiltinAttributes.h"
@@ -155,4 +156,34 @@ void shardMeshWrite(MlirOperation module, const ShardMesh *mesh) {
   MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(module, 0));
   shardOpCreate(body, mlirBlockGetFirstOperation(body), mlirOperationGetLocation(module),
                 "shard.grid", 0, NULL, 0, NULL, 3, attributes, 0, NULL);
+}
+
+bool shardStagesFind(MlirOperation module, int32_t nStages, MlirOperation *functions) {
+  memset(functions, 0, (size_t)nStages * sizeof(*functions));
+  for (MlirOperation op = mlirBlockGetFirstOperation(shardOpBody(module)); !mlirOperationIsNull(op);
+       op = mlirOperationGetNextInBlock(op)) {
+    if (!shardOpIs(op, "func.func") || !shardFuncIsPublic(op) ||
+        mlirBlockIsNull(shardFuncGetBody(op)))
+      continue;
+    int64_t stage = 0;
+    MlirAttribute attribute = shardOpGetAttribute(op, "spmd.stage");
+    bool numbered = !mlirAttributeIsNull(attribute) && shardAttrGetI64(attribute, &stage);
+    if (stage < 0 || stage >= nStages)
+      continue;
+    if (mlirOperationIsNull(functions[stage])) {
+      functions[stage] = op;
+      continue;
+    }
+    if (numbered)
+      shardEmitError(op, "a second public function of stage %" PRId64, stage);
+    else
+      shardEmitError(op, "a second public function; expected one, or stages with 'spmd.stage'");
+    return false;
+  }
+  for (int32_t i = 0; i < nStages; ++i)
+    if (mlirOperationIsNull(functions[i])) {
+      shardEmitError(module, "the module has no function of stage %d", i);
+      return false;
+    }
+  return true;
 }

@@ -38,4 +38,9 @@ bool shardMeshRead(MlirOperation module, ShardArena *arena, ShardMesh *out);
 /// Writes (or replaces) `shard.grid @mesh(shape = ...) {spmd.axes = [...]}` at the module's top.
 void shardMeshWrite(MlirOperation module, const ShardMesh *mesh);
 
+/// The function of each of the stages 0 to nStages - 1, in `functions` [nStages]: the one public
+/// function with a body that has this `spmd.stage`; without the attribute it is 0. False after one
+/// error: a stage has none, or two.
+bool shardStagesFind(MlirOperation module, int32_t nStages, MlirOperation *functions);
+
 #endif // SHARD_ANALYSIS_MESH_H

@@ -120,6 +120,7 @@ static const ShardMessage messages[] = {
     {"LLVM knows no CPU '…' of this machine's architecture", 0, 0},
     {"LLVM's optimiser failed: …", 0, 0},
     {"a dynamic shape is left; set it with --dim=ARG:D=N", 0, 0},
+    {"a second public function of stage …", 0, 0},
     {"a second public function; expected one, or stages with 'spmd.stage'", 0, 0},
     {"a sharding names axis '…' twice", 0, 0},
     {"a sharding names more axes than the mesh has", 0, 0},

@@ -318,12 +318,6 @@ static void listFunctions(SimReader *reader) {
     shardPointerMapSet(reader->functions, shardOpGetAttribute(op, "sym_name").ptr,
                        (int64_t)reader->nFunctions);
     reader->functionOps[reader->nFunctions++] = op;
-    int64_t stage = 0;
-    if (!shardFuncIsPublic(op) || mlirBlockIsNull(shardFuncGetBody(op)))
-      continue;
-    shardAttrGetI64(shardOpGetAttribute(op, "spmd.stage"), &stage);
-    if (stage >= 0 && stage < program->nStages)
-      program->stages[stage].func = op;
   }
 }
 
@@ -383,13 +377,13 @@ bool simProgramRead(SimProgram *program) {
                       .innerOp = shardPointerMapCreate(program->arena, 64),
                       .placeOf = shardPointerMapCreate(program->arena, 64)};
   listFunctions(&reader);
+  MlirOperation *functions = SHARD_ARENA_ARRAY(program->arena, MlirOperation, program->nStages);
+  if (!shardStagesFind(program->module, program->nStages, functions))
+    return false;
   reader.bodies = SHARD_ARENA_ARRAY(program->arena, SimBody *, reader.nFunctions);
   reader.open = SHARD_ARENA_ARRAY(program->arena, bool, reader.nFunctions);
   for (int32_t s = 0; s < program->nStages; ++s) {
-    if (mlirOperationIsNull(program->stages[s].func)) {
-      shardEmitError(program->module, "the module has no function of stage %d", s);
-      return false;
-    }
+    program->stages[s].func = functions[s];
     if (!readStage(&reader, &program->stages[s]))
       return false;
   }
