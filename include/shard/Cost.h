@@ -73,6 +73,8 @@ SHARD_EXPORTED ShardGroups *shardGroupsCreate(const ShardCluster *cluster, int64
 ///   sizes      [nAxes] of the mesh, major first; a rank's number is row-major.
 ///   axes       Bit i is set for axis i; a group's ranks are in the mesh's order.
 ///   placement  [product of sizes] the device of each rank; null: rank r is on device r.
+/// Null after a failure, as of shardGroupsCreate, also for a mesh larger than the cluster; a null
+/// `*outError` is no memory. On success `*outError` is not written. Thread-safe.
 SHARD_EXPORTED ShardGroups *shardGroupsCreateForAxes(const ShardCluster *cluster, int32_t nAxes,
                                                      const int64_t *sizes, uint32_t axes,
                                                      const int64_t *placement, char **outError);

@@ -45,12 +45,13 @@ SHARD_EXPORTED void shardSegmentChain(intptr_t n, const ShardChainOp *ops, doubl
 /// The least recomputation that the recurrence finds with keptBytes + innerBytes <= limitBytes:
 /// over lengths of segments, and prices of a byte by bisection. What no price yields is not found
 /// (the lower convex hull is), so that more may be recomputed than would have to be.
-/// False: no cut is so small; then `out` is the smallest that was found.
+/// False: no cut is so small; then `out` is the smallest that was found. Nothing else fails.
+/// Thread-safe.
 SHARD_EXPORTED bool shardSegmentChainWithin(intptr_t n, const ShardChainOp *ops, double limitBytes,
                                             bool *keep, ShardSegments *out);
 
 /// The textbook's density of checkpoints, sqrt(T_compute / (M_activation BW_storage)): a place to
-/// start from, which the recurrence does not need.
+/// start from, which the recurrence does not need. Thread-safe.
 SHARD_EXPORTED double shardTextbookCheckpointDensity(double computeSeconds, double activationBytes,
                                                      double bytesPerSecond);
 
