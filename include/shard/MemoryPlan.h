@@ -69,6 +69,7 @@ typedef struct ShardMemoryStage {
   int64_t argumentBytesByClass[SHARD_N_MEMORY_CLASSES];
   int64_t resultBytesByClass[SHARD_N_MEMORY_CLASSES];
   int64_t workspaceBytes; // what the program asks its caller for
+  int64_t boundBytes;     // of the solver: no workspace is smaller, calls as they are placed
   int64_t stagingBytes;   // the runtime's, for messages that come before their receive
   int64_t peakBytes;      // arguments, results, workspace and staging: what a rank has
   int64_t liveBytes;      // the largest sum of bytes of the workspace live at once, through calls

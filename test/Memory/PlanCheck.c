@@ -78,6 +78,9 @@ static void checkStage(json_t *stage, size_t s) {
   }
   if (i)
     expect(highest, held + live, "the highest step", s);
+  json_int_t bound = number(stage, "boundBytes");
+  if (bound < live || bound > workspace)
+    expect(bound, workspace, "bound, from what is live to the workspace", s);
   if (workspace * 100 > live * 102)
     expect(workspace, live, "workspace, more than 1.02 times what is live", s);
 }

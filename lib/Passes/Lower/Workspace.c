@@ -71,6 +71,7 @@ static MlirLogicalResult place(ShardLowering *lowering, ShardWorkspace *workspac
   if (result.heightBytes > result.boundBytes)
     shardPlacementSolve(n, buffers, &options, offsets, &result, NULL, NULL);
   workspace->bytes = result.heightBytes;
+  workspace->boundBytes = result.boundBytes;
   for (int64_t i = 0; i < n; ++i) {
     ShardWorkspaceBuffer *buffer = &workspace->buffers[i];
     buffer->offset = offsets[buffer->with < 0 ? i : buffer->with];

@@ -30,6 +30,7 @@ struct ShardWorkspace {
   size_t nBuffers, capacity;
   ShardWorkspaceBuffer *buffers; // in program order
   int64_t bytes, alignment;
+  int64_t boundBytes;              // no placement of the buffers is lower
   int64_t liveBytes, livePosition; // the largest sum of live bytes, through calls, and where
 };
 

@@ -25,9 +25,10 @@ static void writeClasses(FILE *out, const int64_t *byClass) {
 static void writeStage(FILE *out, const ShardMemoryStage *stage) {
   fprintf(out,
           "stage %d @%s: %" PRId64 " bytes: arguments %" PRId64 ", results %" PRId64
-          ", workspace %" PRId64 " (%" PRId64 " live at once), staging %" PRId64 "\n",
+          ", workspace %" PRId64 " (%" PRId64 " live at once, bound %" PRId64 "), staging %" PRId64
+          "\n",
           stage->stage, stage->function, stage->peakBytes, stage->argumentBytes, stage->resultBytes,
-          stage->workspaceBytes, stage->liveBytes, stage->stagingBytes);
+          stage->workspaceBytes, stage->liveBytes, stage->boundBytes, stage->stagingBytes);
   fprintf(out, "  at the peak, %s:", *stage->peakOp ? stage->peakOp : "always");
   writeClasses(out, stage->peakByClass);
   fprintf(out, "  buffers: offset, bytes, class, first and last step, calls deep, first written\n");
@@ -114,8 +115,8 @@ static json_t *stageJson(const ShardMemoryStage *stage) {
                                            "bytes", (json_int_t)stage->steps[i].bytes, "byClass",
                                            classesJson(stage->steps[i].byClass)));
   return json_pack(
-      "{s:i, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:o}", "index",
-      (int)stage->stage, "function", textJson(stage->function), "peakBytes",
+      "{s:i, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:I}",
+      "index", (int)stage->stage, "function", textJson(stage->function), "peakBytes",
       (json_int_t)stage->peakBytes, "argumentBytes", (json_int_t)stage->argumentBytes,
       "resultBytes", (json_int_t)stage->resultBytes, "workspaceBytes",
       (json_int_t)stage->workspaceBytes, "liveBytes", (json_int_t)stage->liveBytes, "stagingBytes",
@@ -123,7 +124,8 @@ static json_t *stageJson(const ShardMemoryStage *stage) {
       textJson(stage->peakOp), "peakByClass", classesJson(stage->peakByClass), "arguments",
       valuesJson(stage->nArguments, stage->arguments), "results",
       valuesJson(stage->nResults, stage->results), "buffers", buffers, "buffersLeftOut",
-      (json_int_t)stage->nBuffersLeftOut, "steps", steps);
+      (json_int_t)stage->nBuffersLeftOut, "steps", steps, "boundBytes",
+      (json_int_t)stage->boundBytes);
 }
 
 char *shardMemoryPlanFormatJson(const ShardMemoryPlan *plan) {

@@ -389,6 +389,7 @@ static void describeStage(Planner *planner, MlirOperation func, MlirAttribute ro
   const ShardWorkspace *workspace = (const ShardWorkspace *)(intptr_t)found;
   out->workspaceBytes = workspace->bytes;
   out->stagingBytes = stagingOf(row);
+  out->boundBytes = workspace->boundBytes;
   out->liveBytes = workspace->liveBytes;
   out->peakBytes = out->argumentBytes + out->resultBytes + out->workspaceBytes + out->stagingBytes;
   int64_t *stepOf = SHARD_ARENA_ARRAY(planner->scratch, int64_t, workspace->nPositions + 1);
