@@ -123,11 +123,17 @@ typedef struct ShardSimulation {
 /// One step of `module`, a program as the pass shard-spmdize leaves it, on `cluster`. The module is
 /// not changed.
 ///   placement  [product of the mesh] the device of each rank; null: rank r is on device r.
+///   mcpu       Of the devices, as in shard/Emit.h: their memory plan depends on it; null: this
+///              machine.
 /// Returns a simulation to be destroyed; null after one error diagnostic: no sharded program, fewer
 /// devices than ranks, an op that no rate is known for, a message that never comes.
 /// Thread-compatible per context.
 SHARD_EXPORTED ShardSimulation *
 shardSimulationCreate(MlirOperation module, const ShardCluster *cluster, const int64_t *placement);
+SHARD_EXPORTED ShardSimulation *shardSimulationCreateFor(MlirOperation module,
+                                                         const ShardCluster *cluster,
+                                                         const int64_t *placement,
+                                                         const char *mcpu);
 SHARD_EXPORTED void shardSimulationDestroy(ShardSimulation *simulation); // null is fine
 
 /// As tables of text, and as JSON. To be freed with free(); null: out of memory. Thread-safe.

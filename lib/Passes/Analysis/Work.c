@@ -402,12 +402,27 @@ static bool combines(MlirOperation op) {
   return mlirTypeIsARankedTensor(type) && stepsOf(op) > shardTypeElementCount(type);
 }
 
-/// Producers in producers are followed so far down.
-enum { MAX_FUSED = 64 };
+/// Of the loops that one op does: its own, and those of producers that are fused into it.
+typedef struct LoopsList {
+  ShardArena *arena; // null until there is a producer
+  struct LoopsOf {
+    MlirOperation op;
+    int64_t steps;
+  } *loops;
+  size_t n, capacity;
+} LoopsList;
+
+static void pushLoops(LoopsList *list, MlirOperation op, int64_t steps) {
+  if (!list->arena)
+    list->arena = shardArenaCreate();
+  list->loops = shardArenaGrow(list->arena, list->loops, list->n, &list->capacity, list->n + 1,
+                               sizeof(*list->loops));
+  list->loops[list->n++] = (struct LoopsOf){op, steps};
+}
 
 /// Adds what `steps` steps of the op's loops compute, and read of its inputs. A producer that is
-/// fused into it is done again where the op has more steps than the producer.
-static void addLoops(MlirOperation op, int64_t steps, int depth, ShardOpWork *out) {
+/// fused into it is done again where the op has more steps than the producer; it goes on the list.
+static void addOwnLoops(MlirOperation op, int64_t steps, LoopsList *list, ShardOpWork *out) {
   BodyWork body = bodyWork(op);
   int64_t operations = isTensorArithmetic(op) ? 1 : isContraction(op) ? 0 : body.operations;
   out->vectorFlops += (double)steps * (double)operations;
@@ -421,15 +436,25 @@ static void addLoops(MlirOperation op, int64_t steps, int depth, ShardOpWork *ou
   for (intptr_t i = 0, n = inputCount(op); i < n; ++i) {
     MlirValue value = mlirOperationGetOperand(op, i);
     MlirOperation producer = shardValueProducer(value);
-    bool fused = depth < MAX_FUSED && !mlirOperationIsNull(producer) &&
-                 mlirOperationEqual(shardOpFusesInto(producer), op);
+    bool fused =
+        !mlirOperationIsNull(producer) && mlirOperationEqual(shardOpFusesInto(producer), op);
     if (fused) {
       int64_t own = stepsOf(producer);
-      addLoops(producer, own > steps ? own : steps, depth + 1, out);
+      pushLoops(list, producer, own > steps ? own : steps);
     } else {
       out->bytes += operandBytes(op, i, steps);
     }
   }
+}
+
+static void addLoops(MlirOperation op, int64_t steps, ShardOpWork *out) {
+  LoopsList list = {0};
+  addOwnLoops(op, steps, &list, out);
+  while (list.n > 0) {
+    struct LoopsOf next = list.loops[--list.n];
+    addOwnLoops(next.op, next.steps, &list, out);
+  }
+  shardArenaDestroy(list.arena);
 }
 
 static bool linalgWork(MlirOperation op, ShardOpWork *out) {
@@ -443,7 +468,7 @@ static bool linalgWork(MlirOperation op, ShardOpWork *out) {
   out->flops = (double)shardContractionFlops(op);
   if (out->flops > 0)
     contractionShape(op, out->shape);
-  addLoops(op, steps, 0, out);
+  addLoops(op, steps, out);
   out->bytes += initBytes(op, bodyOf(op), nInputs, nResults) + resultBytes(op);
   return true;
 }
@@ -482,7 +507,7 @@ bool shardOpGetWork(MlirOperation op, ShardOpWork *out) {
   if (startsWith(name, "tensor."))
     return tensorWork(op, name, out);
   if (isTensorArithmetic(op))
-    addLoops(op, stepsOf(op), 0, out);
+    addLoops(op, stepsOf(op), out);
   else
     out->bytes = allOperandBytes(op);
   out->bytes += resultBytes(op);

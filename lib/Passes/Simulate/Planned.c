@@ -68,7 +68,7 @@ static void usePlan(SimProgram *program, SimStage *stage) {
 void simUsePlan(SimProgram *program) {
   ShardFirstError first;
   shardFirstErrorBegin(&first, program->module, program->arena);
-  program->plan = shardMemoryPlanCreate(program->module, NULL);
+  program->plan = shardMemoryPlanCreate(program->module, program->mcpu);
   const char *error = shardFirstErrorEnd(&first);
   program->estimatedBecause =
       error ? shardArenaFormat(program->arena, "%s (%s)", error,

@@ -103,11 +103,12 @@ typedef struct SimProgram {
   ShardArena *arena;
   const ShardCluster *cluster;
   const int64_t *placement; // null: rank r is on device r
+  const char *mcpu;         // of the memory plan; null: this machine
   ShardMesh mesh;
   int32_t ppAxis; // -1: one stage
   int32_t nStages;
   SimStage *stages;
-  ShardMemoryPlan *plan; // null: an op has no lowering
+  ShardMemoryPlan *plan;        // null: an op has no lowering
   const char *estimatedBecause; // the lowering's error and where, if there is no plan
   int64_t nRanks;
   const int64_t *ranks; // [nRanks] each its own number

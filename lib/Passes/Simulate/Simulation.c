@@ -257,8 +257,16 @@ static ShardSimulation *writeSimulation(const SimProgram *program, const SimClas
 
 ShardSimulation *shardSimulationCreate(MlirOperation module, const ShardCluster *cluster,
                                        const int64_t *placement) {
-  SimProgram program = {
-      .module = module, .arena = shardArenaCreate(), .cluster = cluster, .placement = placement};
+  return shardSimulationCreateFor(module, cluster, placement, NULL);
+}
+
+ShardSimulation *shardSimulationCreateFor(MlirOperation module, const ShardCluster *cluster,
+                                          const int64_t *placement, const char *mcpu) {
+  SimProgram program = {.module = module,
+                        .arena = shardArenaCreate(),
+                        .cluster = cluster,
+                        .placement = placement,
+                        .mcpu = mcpu};
   SimClasses classes = {0};
   SimRun run;
   ShardSimulation *out = NULL;
