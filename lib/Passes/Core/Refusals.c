@@ -160,6 +160,7 @@ static const ShardMessage messages[] = {
     {"cannot read annotations '…'", 0, 0},
     {"cannot stop after '…': the module comes from after '…'", 0, 0},
     {"the module is lowered already; its buffers are no longer there", 0, 0},
+    {"the program is lowered to buffers only; emit code from the sharded program that they were printed from", 0, 0},
     {"stage … needs … bytes on a device, and the limit is …; the largest tensors at the peak: …", "--memory-limit was given", "more ranks, a layout that splits those tensors, or a smaller batch"},
     {"cannot write '…': …", 0, 0},
     {"constant '…' does not have the bytes that its type needs", 0, 0},

@@ -345,6 +345,13 @@ static void annotate(LLVMModuleRef module, const ShardTarget *target) {
   }
 }
 
+/// A lowered program has none.
+static MlirLogicalResult refuseFunction(void *user, MlirOperation op) {
+  (void)user;
+  return shardEmitError(op, "the program is lowered to buffers only; emit code from the sharded "
+                            "program that they were printed from");
+}
+
 LLVMModuleRef shardEmitModule(MlirOperation module, const char *mcpu, LLVMContextRef context,
                               LLVMTargetMachineRef *outMachine) {
   *outMachine = NULL;
@@ -353,6 +360,9 @@ LLVMModuleRef shardEmitModule(MlirOperation module, const char *mcpu, LLVMContex
     shardEmitError(module, "not a lowered program: run shard-lower-cpu first");
     return NULL;
   }
+  if (mlirLogicalResultIsFailure(
+          shardWalk(module, "func.func", refuseFunction, NULL))) // such as --emit=buffers prints
+    return NULL;
   mlirRegisterAllLLVMTranslations(mlirOperationGetContext(module));
   LLVMModuleRef llvm = mlirTranslateModuleToLLVMIR(module, context);
   if (!llvm)
