@@ -27,6 +27,7 @@ typedef struct Counter {
   ShardCountSite *sites; // by number
   intptr_t nSites;
   size_t siteCapacity;
+  ShardPointerMap *quiet; // function without collectives -> flops of one run
 } Counter;
 
 static const char *copyText(ShardArena *arena, MlirAttribute attribute, const char *fallback) {
@@ -166,10 +167,29 @@ static MlirOperation findFunction(const Counter *counter, MlirOperation call) {
 
 typedef struct FunctionWalk {
   Counter *counter;
-  int64_t stage, layer, times, flops;
+  int64_t stage, layer, times, flops, nCalls; // of collectives
 } FunctionWalk;
 
 static void walkFunction(FunctionWalk *walk, MlirOperation func);
+
+/// What a call adds. A function without collectives is looked at once, however often it is called.
+static void walkCall(FunctionWalk *walk, MlirOperation op, MlirOperation callee, int64_t times) {
+  ShardPointerMap *quiet = walk->counter->quiet;
+  int64_t flops;
+  if (times <= 0)
+    return;
+  if (shardPointerMapGet(quiet, callee.ptr, &flops)) {
+    walk->flops += times * flops;
+    return;
+  }
+  FunctionWalk inner = {walk->counter, walk->stage, walk->layer, times, 0, 0};
+  shardAttrGetI64(shardOpGetAttribute(op, "spmd.layer"), &inner.layer);
+  walkFunction(&inner, callee);
+  walk->flops += inner.flops;
+  walk->nCalls += inner.nCalls;
+  if (!inner.nCalls)
+    shardPointerMapSet(quiet, callee.ptr, inner.flops / times);
+}
 
 /// How often an op is done in a run of its function: the steps of the loops around it.
 static int64_t stepsOf(MlirOperation op) {
@@ -189,17 +209,15 @@ static MlirLogicalResult visitOp(void *user, MlirOperation op) {
   } else if (shardNameHasDialect(name, "shard")) {
     int64_t number;
     int64_t times = walk->times * stepsOf(op);
-    if (times > 0 && shardAttrGetI64(shardOpGetAttribute(op, "spmd.site"), &number))
+    if (times > 0 && shardAttrGetI64(shardOpGetAttribute(op, "spmd.site"), &number)) {
       countCall(walk->counter, op, number, walk->stage, walk->layer, times);
+      ++walk->nCalls;
+    }
   } else if (shardStringIs(name, "func.call")) {
     MlirOperation callee = findFunction(walk->counter, op);
     if (mlirOperationIsNull(callee) || mlirBlockIsNull(shardFuncGetBody(callee)))
       return mlirLogicalResultSuccess();
-    FunctionWalk inner = {walk->counter, walk->stage, walk->layer, walk->times * stepsOf(op), 0};
-    shardAttrGetI64(shardOpGetAttribute(op, "spmd.layer"), &inner.layer);
-    if (inner.times > 0)
-      walkFunction(&inner, callee);
-    walk->flops += inner.flops;
+    walkCall(walk, op, callee, walk->times * stepsOf(op));
   }
   return mlirLogicalResultSuccess();
 }
@@ -354,12 +372,13 @@ const ShardCount *shardCountCreate(MlirOperation module, ShardArena *arena) {
   Counter counter = {.module = module,
                      .arena = arena,
                      .count = count,
-                     .functions = shardPointerMapCreate(arena, 64)};
+                     .functions = shardPointerMapCreate(arena, 64),
+                     .quiet = shardPointerMapCreate(arena, 64)};
   if (mlirLogicalResultIsFailure(findStages(&counter)))
     return NULL;
   readSiteRows(&counter);
   for (int32_t s = 0; s < count->nStages; ++s) {
-    FunctionWalk walk = {&counter, s, -1, 1, 0};
+    FunctionWalk walk = {&counter, s, -1, 1, 0, 0};
     walkFunction(&walk, count->stages[s].func);
     count->stages[s].cost = walk.flops;
   }

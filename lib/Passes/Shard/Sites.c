@@ -1,6 +1,7 @@
 //===- Sites.c - The table of collectives -------------------------*- C -*-===//
 
 #include "../Core/Collectives.h"
+#include "../Core/Diagnostics.h"
 #include "Spmd.h"
 
 #include "mlir-c/BuiltinAttributes.h"
@@ -52,9 +53,11 @@ typedef struct CallWalk {
   ShardSpmd *spmd;
   CallList *calls; // [nSites]
   int64_t stage;
-  int64_t layer;    // -1: outside
-  int64_t instance; // part of fused locations that is this layer's, -1
-  int64_t times;    // steps of the loops around
+  int64_t layer;            // -1: outside
+  int64_t instance;         // part of fused locations that is this layer's, -1
+  int64_t times;            // steps of the loops around
+  ShardPointerMap *calling; // body of a function -> whether a collective is called below it
+  size_t *nCalls;           // of all sites
 } CallWalk;
 
 /// The op of a site as this call has it: outlining leaves the places of all instances in one
@@ -77,7 +80,43 @@ static MlirNamedAttribute named(ShardSpmd *spmd, const char *name, MlirAttribute
       mlirIdentifierGet(spmd->context, mlirStringRefCreateFromCString(name)), attribute);
 }
 
-static void walkCalls(const CallWalk *walk, MlirBlock block) {
+/// More calls of collectives than this are a call graph that nobody means to be listed.
+#define MAX_CALLS 1000000
+
+/// The body that a call enters; null: `op` calls none.
+static MlirBlock calleeOf(const ShardSpmd *spmd, MlirOperation op) {
+  if (!shardOpIs(op, "func.call"))
+    return (MlirBlock){NULL};
+  MlirAttribute callee = shardOpGetAttribute(op, "callee");
+  MlirOperation target = shardModuleLookup(spmd->module, mlirFlatSymbolRefAttrGetValue(callee));
+  return mlirOperationIsNull(target) ? (MlirBlock){NULL} : shardFuncGetBody(target);
+}
+
+static bool callsBelow(const CallWalk *walk, MlirBlock function);
+
+/// Fails where a collective is found.
+static MlirLogicalResult findCall(void *user, MlirOperation op) {
+  const CallWalk *walk = user;
+  MlirBlock callee = calleeOf(walk->spmd, op);
+  bool found = !mlirAttributeIsNull(shardOpGetAttribute(op, "spmd.site")) ||
+               (!mlirBlockIsNull(callee) && callsBelow(walk, callee));
+  return found ? mlirLogicalResultFailure() : mlirLogicalResultSuccess();
+}
+
+/// Whether a collective is called in a function or below it. Each is looked at once.
+static bool callsBelow(const CallWalk *walk, MlirBlock function) {
+  int64_t known;
+  if (shardPointerMapGet(walk->calling, function.ptr, &known))
+    return known != 0;
+  void *user = (void *)walk;
+  known = mlirLogicalResultIsFailure(
+      shardWalk(mlirBlockGetParentOperation(function), NULL, findCall, user));
+  shardPointerMapSet(walk->calling, function.ptr, known);
+  return known != 0;
+}
+
+/// False after one error: too many calls.
+static bool walkCalls(const CallWalk *walk, MlirBlock block) {
   ShardSpmd *spmd = walk->spmd;
   MlirOperation op = mlirBlockGetFirstOperation(block);
   for (; !mlirOperationIsNull(op); op = mlirOperationGetNextInBlock(op)) {
@@ -101,6 +140,11 @@ static void walkCalls(const CallWalk *walk, MlirBlock block) {
       fields[n++] = named(spmd, "op", shardAttrString(spmd->context, text));
       if (walk->times != 1)
         fields[n++] = named(spmd, "times", shardAttrI64(spmd->context, walk->times));
+      if (++*walk->nCalls > MAX_CALLS) {
+        shardEmitError(op, "the program calls collectives more than %d times, written out",
+                       MAX_CALLS);
+        return false;
+      }
       CallList *list = &walk->calls[number];
       list->items = shardArenaGrow(spmd->arena, list->items, list->count, &list->capacity,
                                    list->count + 1, sizeof(MlirAttribute));
@@ -113,14 +157,11 @@ static void walkCalls(const CallWalk *walk, MlirBlock block) {
     bool loop = shardNameHasDialect(shardOpGetName(op), "scf") && inner.times > 0;
     for (intptr_t g = 0; loop && g < mlirOperationGetNumRegions(op); ++g) {
       MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, g));
-      if (!mlirBlockIsNull(body))
-        walkCalls(&inner, body);
+      if (!mlirBlockIsNull(body) && !walkCalls(&inner, body))
+        return false;
     }
-    if (!shardOpIs(op, "func.call"))
-      continue;
-    MlirAttribute callee = shardOpGetAttribute(op, "callee");
-    MlirOperation target = shardModuleLookup(spmd->module, mlirFlatSymbolRefAttrGetValue(callee));
-    if (mlirOperationIsNull(target) || mlirBlockIsNull(shardFuncGetBody(target)))
+    MlirBlock callee = calleeOf(spmd, op);
+    if (mlirBlockIsNull(callee) || !callsBelow(walk, callee))
       continue;
     int64_t layer;
     MlirAttribute mark = shardOpGetAttribute(op, "spmd.layer");
@@ -129,8 +170,10 @@ static void walkCalls(const CallWalk *walk, MlirBlock block) {
     int64_t instance;
     if (shardAttrGetI64(shardOpGetAttribute(op, "spmd.instance"), &instance))
       inner.instance = instance;
-    walkCalls(&inner, shardFuncGetBody(target));
+    if (!walkCalls(&inner, callee))
+      return false;
   }
+  return true;
 }
 
 static MlirAttribute waysAttribute(ShardSpmd *spmd, const ShardSite *site, double stages) {
@@ -146,11 +189,14 @@ static MlirAttribute waysAttribute(ShardSpmd *spmd, const ShardSite *site, doubl
   return mlirArrayAttrGet(spmd->context, site->nWays, ways);
 }
 
-void shardSitesWrite(ShardSpmd *spmd, int32_t nEntries, const MlirOperation *entries) {
+MlirLogicalResult shardSitesWrite(ShardSpmd *spmd, int32_t nEntries, const MlirOperation *entries) {
   CallList *calls = SHARD_ARENA_ARRAY(spmd->arena, CallList, spmd->nSites);
+  ShardPointerMap *calling = shardPointerMapCreate(spmd->arena, 64);
+  size_t nCalls = 0;
   for (int32_t i = 0; i < nEntries; ++i) {
-    CallWalk walk = {spmd, calls, i, -1, -1, 1};
-    walkCalls(&walk, shardFuncGetBody(entries[i]));
+    CallWalk walk = {spmd, calls, i, -1, -1, 1, calling, &nCalls};
+    if (!walkCalls(&walk, shardFuncGetBody(entries[i])))
+      return mlirLogicalResultFailure();
   }
   // A rank takes part in the calls of its own stage only: mean over all ranks.
   int32_t pp = shardMeshFindAxis(&spmd->mesh, "pp");
@@ -188,4 +234,5 @@ void shardSitesWrite(ShardSpmd *spmd, int32_t nEntries, const MlirOperation *ent
   }
   shardOpSetAttribute(spmd->module, "spmd.sites",
                       mlirArrayAttrGet(spmd->context, (intptr_t)spmd->nSites, rows));
+  return mlirLogicalResultSuccess();
 }

@@ -165,8 +165,8 @@ const char *shardSpmdShardingText(const ShardSpmd *spmd, int32_t value,
 /// Fills what a site says of the move that it is part of (Alternatives.c).
 void shardSiteDescribeMove(ShardSpmd *spmd, ShardSite *site, const ShardMove *move);
 /// Writes `spmd.sites` on the module: every site with its calls in stage then call order.
-/// `entries` are the stage functions.
-void shardSitesWrite(ShardSpmd *spmd, int32_t nEntries, const MlirOperation *entries);
+/// `entries` are the stage functions. Fails after one error: more calls than can be listed.
+MlirLogicalResult shardSitesWrite(ShardSpmd *spmd, int32_t nEntries, const MlirOperation *entries);
 
 //===- Plans of ops (OpPlan.c) --------------------------------------------===//
 

@@ -441,11 +441,11 @@ static MlirLogicalResult runSpmdize(ShardPassRun *run) {
   for (int32_t f = 0; f < nFunctions; ++f)
     mlirOperationDestroy(spmd.rules->functions[f].func);
   eraseUnreachable(&spmd, nStages, entries);
-  shardSitesWrite(&spmd, nStages, entries);
+  result = shardSitesWrite(&spmd, nStages, entries);
 #ifdef SHARD_MUTANTS
   shardMutantApply(run->op);
 #endif
-  return mlirLogicalResultSuccess();
+  return result;
 }
 
 const ShardPassInfo shardSpmdizePass = {
