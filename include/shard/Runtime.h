@@ -203,8 +203,9 @@ SHARD_EXPORTED void shardRtCommSetSites(ShardRtComm *comm, int32_t nSites,
 /// Bytes that this rank has sent in collectives of `kind` since the comm was made or reset. Ring
 /// counting, n = group size, B = bytes of the whole tensor: all-reduce 2(n-1)B/n; all-gather,
 /// reduce-scatter, all-to-all (n-1)B/n; broadcast B on every rank but the one before the root;
-/// permute and send their bytes; barrier 0. Fractions are dropped per call. Sends of a site whose
-/// kind is "permute" count there. A group of one, and a send to itself, send nothing.
+/// permute and send their bytes; barrier 0. What n does not divide falls to the first ranks of the
+/// group, so that all ranks together sent 2(n-1)B. Sends of a site whose kind is "permute" count
+/// there. A group of one, and a send to itself, send nothing.
 SHARD_EXPORTED int64_t shardRtCommGetBytes(const ShardRtComm *comm, ShardRtKind kind);
 SHARD_EXPORTED void shardRtCommResetBytes(ShardRtComm *comm);
 

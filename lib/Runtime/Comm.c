@@ -224,16 +224,18 @@ static bool bytesFit(size_t a, size_t b, size_t c, size_t elementSize) {
          !__builtin_mul_overflow(bytes, elementSize, &bytes) && bytes <= PTRDIFF_MAX;
 }
 
-/// floor(a * bytes / n) with a < 2n and bytes * n within reach only in parts.
-static int64_t ringBytes(int64_t a, int64_t bytes, int64_t n) {
-  return bytes / n * a + bytes % n * a / n;
+/// a * bytes of a ring, shared out among its n ranks: those with the lowest index send what is left
+/// over. a < 2n, and bytes * n is within reach only in parts.
+static int64_t ringBytes(int64_t a, int64_t bytes, const ShardRtGroup *group) {
+  int64_t n = group->n, rest = bytes % n * a;
+  return bytes / n * a + rest / n + (group->index < rest % n);
 }
 
 static int64_t sentBytes(const ShardRtCollective *c, const ShardRtGroup *group) {
   int64_t n = group->n, bytes = (int64_t)(c->outer * c->chunk * shardRtElementSize(c->element));
   switch (c->kind) {
   case SHARD_RT_ALL_REDUCE:
-    return ringBytes(2 * (n - 1), bytes, n);
+    return ringBytes(2 * (n - 1), bytes, group);
   case SHARD_RT_ALL_GATHER:
   case SHARD_RT_REDUCE_SCATTER:
   case SHARD_RT_ALL_TO_ALL: // `bytes` is one rank's part of the whole
