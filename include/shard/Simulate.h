@@ -86,8 +86,9 @@ typedef struct ShardSimulatedSite {
   int64_t count;         // calls of a step, over all stages
   int64_t bytes;         // of the message (shard/Cost.h), of the first call
   int64_t ps;            // all calls together, of the slowest group, nothing else on the links
-  int64_t exposedPs;     // what ranks stood still for, mean over the ranks that make the call
-  int64_t sharedPs;      // what others on the same links added to `ps`, mean over the same ranks
+  int64_t exposedPs;     // what ranks stood still for, each call mean over the ranks that take part
+  int64_t standingPs;    // the same, mean over all ranks of the program
+  int64_t sharedPs;      // what others on the same links added to `ps`, mean of each call
   const char *algorithm; // of the slowest group of the first call
 } ShardSimulatedSite;
 

@@ -381,6 +381,8 @@ static void testSpanning(void) {
   checkEqual(s->classes[0].communicationPs, reduce, "then it reduces");
   checkEqual(s->nSites, 1, "one site");
   checkEqual(s->sites[0].count, 1, "one call of all stages");
+  checkEqual(s->sites[0].exposedPs, reduce,
+             "that each rank stands still for, not the stages added");
   checkEqual(s->links[0].bytes, 64 * 4096, "bytes out of a device, once");
   shardSimulationDestroy(s);
   shardClusterDestroy(cluster);

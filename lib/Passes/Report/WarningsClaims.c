@@ -214,7 +214,7 @@ const char *shardFindAssumedOverlap(ShardWarningSubject *s) {
   double all = 0, exposed = 0;
   for (intptr_t i = 0; i < s->simulation->nSites; ++i) {
     const ShardSimulatedSite *site = &s->simulation->sites[i];
-    // Both ends of a message may stand still for it.
+    // Others on the same links may make it longer.
     all += (double)(site->exposedPs > site->ps ? site->exposedPs : site->ps);
     exposed += (double)site->exposedPs;
   }

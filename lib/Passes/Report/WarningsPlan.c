@@ -131,7 +131,7 @@ const char *shardFindPeakAsReal(ShardWarningSubject *s) {
 //===----------------------------------------------------------------------===//
 
 /// Time that ranks stand still for collectives that only move data and are called again and again,
-/// mean over ranks; stages have equally many.
+/// mean over ranks.
 static double reshardPs(const ShardSimulation *simulation, int64_t *calls) {
   static const char *const kinds[] = {"all-gather", "all-to-all", "permute"}; // add up nothing
   double ps = 0;
@@ -139,7 +139,7 @@ static double reshardPs(const ShardSimulation *simulation, int64_t *calls) {
     const ShardSimulatedSite *site = &simulation->sites[i];
     for (int k = 0; k < 3; ++k)
       if (site->count > 1 && strcmp(site->kind, kinds[k]) == 0) {
-        ps += (double)site->exposedPs / (double)simulation->nStages;
+        ps += (double)site->standingPs;
         *calls += site->count;
       }
   }

@@ -16,6 +16,7 @@ struct Exchange {
   int64_t beginsPs, endsPs;
   bool ended;
   int32_t fromStage; // of a message
+  double share;      // of its ranks that are of one stage; stages have equally many
   const SimCost *cost;
   SimFlow flow;
   bool onLinks;

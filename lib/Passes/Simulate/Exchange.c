@@ -63,6 +63,7 @@ static Exchange *newExchange(Engine *engine, const SimStep *step, int32_t nMembe
                          .nMembers = nMembers,
                          .nReaders = nMembers,
                          .generation = generation,
+                         .share = 1,
                          .asleep = -1};
   return exchange;
 }
@@ -203,8 +204,10 @@ static Exchange *joinCollective(Engine *engine, int32_t class, const SimStep *st
     exchange = newExchange(engine, step, groups->setSizes[set]);
     exchange->sequence = sequence;
     setFlow(exchange, cost, &groups->uses, set);
-    if (groups->spansStages)
+    if (groups->spansStages) {
       exchange->latestOfStage = SHARD_ARENA_ARRAY(engine->arena, int64_t, engine->program->nStages);
+      exchange->share = 1.0 / engine->program->nStages;
+    }
     *(domain->first[set] ? &domain->last[set]->next : &domain->first[set]) = exchange;
     domain->last[set] = exchange;
   }
@@ -252,6 +255,8 @@ static void sendMessage(Engine *engine, int32_t class, const SimStep *step, Requ
   Exchange *exchange = newExchange(engine, step, 2);
   exchange->latestPs = engine->clocks[class].ps;
   exchange->fromStage = engineClass(engine, class)->stage;
+  if (engineClass(engine, peer)->stage != exchange->fromStage)
+    exchange->share = 0.5;
   setFlow(exchange, costs[pattern->profiles[own]], &pattern->uses, own);
   Queue *queue = findQueue(engine, step, class, peer);
   queueExchange(engine, exchange, &queue->stream);
@@ -325,12 +330,14 @@ static void standStill(Engine *engine, int32_t class, const SimStep *step,
   }
   if (exchange->endsPs > clock->ps) {
     clock->communicationPs += exchange->endsPs - clock->ps;
-    calls->exposedPs += (double)(exchange->endsPs - clock->ps) * (double)of->nRanks;
+    double stands = (double)(exchange->endsPs - clock->ps) * (double)of->nRanks;
+    calls->standingPs += stands;
+    calls->exposedPs += stands * exchange->share;
     clock->ps = exchange->endsPs;
   }
   if (step->kind != SIM_RECEIVE)
-    calls->sharedPs +=
-        (double)(exchange->endsPs - exchange->beginsPs - exchange->cost->ps) * (double)of->nRanks;
+    calls->sharedPs += (double)(exchange->endsPs - exchange->beginsPs - exchange->cost->ps) *
+                       (double)of->nRanks * (step->kind == SIM_SEND ? 1 : exchange->share);
 }
 
 static void addOverlap(Engine *engine, int32_t class, const SimStep *step,

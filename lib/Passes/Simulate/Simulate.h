@@ -260,7 +260,8 @@ typedef struct SimCalls {
   int64_t count;
   SimCost **costs;   // [profiles] null: not asked for yet
   int64_t slowestPs; // of one call
-  double exposedPs;  // stood still, summed over ranks
+  double standingPs; // stood still, summed over ranks
+  double exposedPs;  // the same, by the part of the ranks of a call that are of one stage
   double sharedPs;   // that others on the links added, summed over ranks
   ShardAlgorithm algorithm;
 } SimCalls;

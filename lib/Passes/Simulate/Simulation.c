@@ -174,15 +174,21 @@ static void writeStages(const Output *o) {
 // Sites
 //===----------------------------------------------------------------------===//
 
+/// A site, its times not rounded yet.
+typedef struct SiteSum {
+  ShardSimulatedSite site;
+  double exposedPs, standingPs, sharedPs;
+} SiteSum;
+
 static int compareSites(const void *a, const void *b) {
-  const ShardSimulatedSite *x = a, *y = b;
+  const ShardSimulatedSite *x = &((const SiteSum *)a)->site, *y = &((const SiteSum *)b)->site;
   if (x->site != y->site)
     return x->site < y->site ? -1 : 1;
   return strcmp(x->kind, y->kind);
 }
 
 /// One for each numbered op and stage; the receiving half of a message has no calls of its own.
-static intptr_t listSites(const Output *o, ShardSimulatedSite *list) {
+static intptr_t listSites(const Output *o, SiteSum *list) {
   intptr_t n = 0;
   for (int32_t i = 0; i < o->program->nNumbered; ++i) {
     const SimStep *step = &o->program->numbered[i];
@@ -193,43 +199,54 @@ static intptr_t listSites(const Output *o, ShardSimulatedSite *list) {
         continue;
       // A collective over stages is one call of all of them.
       int64_t count = groups && groups->spansStages && s ? 0 : calls->count;
-      const char *algorithm = count ? shardAlgorithmName(calls->algorithm) : "";
-      list[n++] = (ShardSimulatedSite){
-          .site = simIntegerOf(step->op, "spmd.site", -1),
-          .kind = shardClusterCollectiveName(step->collective),
-          .count = count,
-          .bytes = count ? step->bytes : 0,
-          .ps = simTimes(calls->slowestPs, count),
-          .sharedPs = llround(calls->sharedPs / (double)o->program->stages[s].nRanks),
-          .exposedPs = llround(calls->exposedPs / (double)o->program->stages[s].nRanks),
-          .algorithm = algorithm};
+      double nRanks = (double)o->program->stages[s].nRanks;
+      list[n++] =
+          (SiteSum){.site = {.site = simIntegerOf(step->op, "spmd.site", -1),
+                             .kind = shardClusterCollectiveName(step->collective),
+                             .count = count,
+                             .bytes = count ? step->bytes : 0,
+                             .ps = simTimes(calls->slowestPs, count),
+                             .algorithm = count ? shardAlgorithmName(calls->algorithm) : ""},
+                    .exposedPs = calls->exposedPs / nRanks,
+                    .standingPs = calls->standingPs / (double)o->out->nRanks,
+                    .sharedPs = calls->sharedPs / nRanks};
     }
   }
   return n;
 }
 
+static void addSite(SiteSum *sum, const SiteSum *other) {
+  if (!sum->site.count) {
+    sum->site.bytes = other->site.bytes;
+    sum->site.algorithm = other->site.algorithm;
+  }
+  sum->site.count += other->site.count;
+  sum->site.ps = simAdd(sum->site.ps, other->site.ps);
+  sum->exposedPs += other->exposedPs;
+  sum->standingPs += other->standingPs;
+  sum->sharedPs += other->sharedPs;
+}
+
 static void writeSites(const Output *o) {
-  ShardSimulatedSite *list = SHARD_ARENA_ARRAY(
-      o->arena, ShardSimulatedSite, (int64_t)o->program->nNumbered * o->program->nStages);
+  int64_t most = (int64_t)o->program->nNumbered * o->program->nStages;
+  SiteSum *list = SHARD_ARENA_ARRAY(o->arena, SiteSum, most);
+  ShardSimulatedSite *sites = SHARD_ARENA_ARRAY(o->arena, ShardSimulatedSite, most);
   intptr_t n = listSites(o, list), kept = 0;
   if (n)
     qsort(list, (size_t)n, sizeof(*list), compareSites);
   for (intptr_t i = 0; i < n; ++i) {
-    ShardSimulatedSite *last = kept ? &list[kept - 1] : NULL;
-    if (!last || compareSites(last, &list[i]) != 0) {
+    if (kept && compareSites(&list[kept - 1], &list[i]) == 0)
+      addSite(&list[kept - 1], &list[i]);
+    else
       list[kept++] = list[i];
-      continue;
-    }
-    if (!last->count) {
-      last->bytes = list[i].bytes;
-      last->algorithm = list[i].algorithm;
-    }
-    last->count += list[i].count;
-    last->ps = simAdd(last->ps, list[i].ps);
-    last->exposedPs = simAdd(last->exposedPs, list[i].exposedPs);
-    last->sharedPs = simAdd(last->sharedPs, list[i].sharedPs);
   }
-  o->out->sites = list;
+  for (intptr_t i = 0; i < kept; ++i) {
+    sites[i] = list[i].site;
+    sites[i].exposedPs = llround(list[i].exposedPs);
+    sites[i].standingPs = llround(list[i].standingPs);
+    sites[i].sharedPs = llround(list[i].sharedPs);
+  }
+  o->out->sites = sites;
   o->out->nSites = kept;
 }
 
