@@ -45,7 +45,7 @@ static const struct {
   const char *message;   // after "c.json:"
   bool beyondSchema;     // no schema can say it
 } wrong[] = {
-    {"\"version\": 1", "\"version\": 2", "2:14: error: 'version' is 2; expected 1 to 1", false},
+    {"\"version\": 1", "\"version\": 2", "2:14: error: 'version' is 2; expected 1", false},
     {"\"version\": 1,", "", "1:1: error: the file has no 'version'", false},
     {"\"name\": \"two kinds\"", "\"name\": 7", "3:11: error: 'name' is a number; expected a text",
      false},

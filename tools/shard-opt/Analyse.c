@@ -27,6 +27,7 @@ bool shardOptCheckAnalyse(const ShardOptOptions *options) {
                       : options->noImplicitReplication ? "no-implicit-replication"
                       : options->splitWeights          ? "split-weights"
                       : options->extractWeights        ? "extract-weights"
+                      : options->memoryLimit >= 0      ? "memory-limit"
                                                        : NULL;
   return !other || shardOptFail("'--analyse' looks at a model before any layout is chosen; it does "
                                 "not go with --%s",

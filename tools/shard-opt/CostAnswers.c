@@ -38,13 +38,16 @@ static ShardGroups *groupsOf(const CostAsked *asked, int64_t ranks, int64_t stri
 
 static bool answerCollective(const CostAsked *asked) {
   ShardGroups *groups = groupsOf(asked, count(asked, 1), count(asked, 2));
+  bool alone = count(asked, 1) == 1;
   char *text =
-      groups ? shardCollectiveExplain(groups, (ShardCollectiveKind)asked->question, count(asked, 0))
-             : NULL;
-  if (groups && !text)
+      groups && !alone
+          ? shardCollectiveExplain(groups, (ShardCollectiveKind)asked->question, count(asked, 0))
+          : NULL;
+  bool ok = groups && (alone || text);
+  if (groups && !ok)
     shardOptFail("out of memory");
-  fputs(text ? text : "", asked->out);
-  bool ok = text != NULL;
+  if (ok)
+    fputs(alone ? "nothing is sent\n" : text, asked->out);
   free(text);
   shardGroupsDestroy(groups);
   return ok;
@@ -223,6 +226,8 @@ static bool answerStep(const CostAsked *asked) {
     if (whole > 0)
       fprintf(asked->out, "; of the 16-bit peak of all devices %.4g %% for the model, %.4g %% done",
               flops.model / whole, flops.hardware / whole);
+    if (flops.hardware > whole && whole > 0)
+      fputs(": more than the peak, so the seconds or the devices are wrong", asked->out);
     fputc('\n', asked->out);
   }
   return true;

@@ -496,9 +496,9 @@ static bool run(Driver *driver) {
                                    : "the input is lowered already");
   if (options->memoryLimit >= 0 && !driver->limitChecked)
     return fail(driver, "'--memory-limit' needs the sharded program: %s",
-                options->stopAfter || options->analyse ? "the run ends before 'shard-spmdize'"
-                : stage                                ? "the input is lowered already"
-                                                       : "add --auto-shard=LIST");
+                options->stopAfter ? "the run ends before 'shard-spmdize'"
+                : stage            ? "the input is lowered already"
+                                   : "add --auto-shard=LIST");
   if (options->analyse) {
     bool ok = shardOptAnalyse(options, op);
     driver->failed |= !ok;

@@ -5,6 +5,7 @@
 
 #include "shard/MemoryPlan.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +31,8 @@ int64_t shardOptParseMemory(const char *text) {
   for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); ++i)
     if (strcmp(end, units[i].name) == 0) {
       double bytes = number * units[i].bytes;
+      if (units[i].bytes == 1 && number != floor(number)) // a part of a byte
+        return -1;
       return bytes >= 1 && bytes <= 1e18 ? (int64_t)bytes : -1;
     }
   return -1;

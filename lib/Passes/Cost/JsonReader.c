@@ -160,6 +160,8 @@ bool jsonReadCount(JsonReader *r, const JsonPath *path, json_t *value, int64_t l
   if (!json_is_number(value) || number != floor(number))
     return jsonReaderFail(r, path, "is %s; expected a whole number",
                           json_is_real(value) ? "no whole number" : typeName(value));
+  if (low == high && number != (double)low)
+    return jsonReaderFail(r, path, "is %.17g; expected %" PRId64, number, low);
   if (number < (double)low || number > (double)high) // 8e0 is whole, as schemas have it
     return jsonReaderFail(r, path, "is %.17g; expected %" PRId64 " to %" PRId64, number, low, high);
   *out = json_is_integer(value) ? json_integer_value(value) : (int64_t)number;

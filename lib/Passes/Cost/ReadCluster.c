@@ -581,9 +581,13 @@ ShardCluster *shardClusterCreate(const char *spec, char **outError) {
   size_t presetBytes = 0;
   FILE *list = open_memstream(&presets, &presetBytes);
   intptr_t found = -1;
+  const char *colon = strrchr(base, ':');
+  bool counted = false; // a preset, and what is no number of devices
   for (intptr_t i = 0; i < shardClusterPresetCount; ++i) {
     if (strcmp(shardClusterPresets[i].name, base) == 0)
       found = i;
+    counted |= colon && strlen(shardClusterPresets[i].name) == (size_t)(colon - base) &&
+               strncmp(shardClusterPresets[i].name, base, (size_t)(colon - base)) == 0;
     if (list)
       fprintf(list, "%s%s", i ? ", " : "", shardClusterPresets[i].name);
   }
@@ -592,6 +596,9 @@ ShardCluster *shardClusterCreate(const char *spec, char **outError) {
   if (found >= 0)
     cluster = shardClusterParse(base, (const char *)shardClusterPresets[found].text,
                                 shardClusterPresets[found].length, nDevices, outError);
+  else if (counted && access(base, F_OK) != 0)
+    refuse(outError, "'--cluster=%s': '%s' is no number of devices; expected 1 to %" PRId64, spec,
+           colon + 1, SHARD_CLUSTER_MAX_DEVICES);
   else if (strcmp(base, "-") != 0 && access(base, F_OK) != 0)
     refuse(outError, "'--cluster=%s': no such file, and the presets are %s", spec,
            presets ? presets : "");

@@ -109,7 +109,7 @@ char *shardSimulationFormatText(const ShardSimulation *s) {
   FILE *out = open_memstream(&text, &length);
   if (!out)
     return NULL;
-  fprintf(out, "step on %s:", s->clusterName);
+  fprintf(out, "step on %s: ", s->clusterName);
   writeTime(out, s->stepPs);
   fprintf(out, ", %" PRId64 " ranks in %d stages, %d classes\n", s->nRanks, s->nStages,
           s->nClasses);
