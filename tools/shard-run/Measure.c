@@ -270,10 +270,21 @@ static void writeFile(const char *path, const char *text) {
     stop("%s", message);
 }
 
+/// Stops before minutes of measuring where its file could not be written.
+static void checkWritable(const char *path) {
+  ShardOutputFile file;
+  char message[512];
+  if (!shardOutputFileOpen(path, &file, message, sizeof message))
+    stop("%s", message);
+  shardOutputFileAbandon(&file);
+}
+
 void measureMachine(const Options *options) {
   bool quick = options->measureMode && !strcmp(options->measureMode, "quick");
   if (options->measureMode && !quick && strcmp(options->measureMode, "full"))
     stop("--measure=%s: expected quick or full", options->measureMode);
+  if (options->output)
+    checkWritable(options->output);
   Options bare = {.quiet = true, .mcpu = options->mcpu};
   Compiler compiler;
   compilerCreate(&bare, &compiler);
