@@ -6,6 +6,8 @@
 #include "../Cost/Check.h"
 #include "Programs.h"
 
+#include "../../lib/Passes/Report/Report.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -534,6 +536,39 @@ static void testDeadlocks(void) {
   }
 }
 
+//===----------------------------------------------------------------------===//
+// Arrows of a trace
+//===----------------------------------------------------------------------===//
+
+/// Two messages of one site that arrive at one time have an arrow each.
+static void testArrows(void) {
+  enum { nStages = 4 };
+  ShardSimulatedEvent events[nStages];
+  ShardSimulatedStage stages[nStages] = {0};
+  ShardSimulatedClass classes[nStages] = {0};
+  for (int s = 0; s < nStages; ++s) {
+    events[s] =
+        (ShardSimulatedEvent){.kind = s < 2 ? SHARD_SIMULATED_SEND : SHARD_SIMULATED_RECEIVE,
+                              .endPs = 1000000,
+                              .name = "message",
+                              .layer = -1};
+    stages[s] = (ShardSimulatedStage){
+        .firstClass = s, .nClasses = 1, .nRanks = 1, .nEvents = 1, .events = &events[s]};
+    classes[s].firstRank = s;
+  }
+  ShardSimulation simulation = {.stepPs = 1000000,
+                                .nRanks = nStages,
+                                .nStages = nStages,
+                                .stages = stages,
+                                .nClasses = nStages,
+                                .classes = classes,
+                                .clusterName = "node"};
+  char *text = shardReportFormatTrace(&simulation);
+  check(text && strstr(text, "\"ph\": \"s\",\n   \"id\": 1"), "trace", "no first arrow");
+  check(text && strstr(text, "\"ph\": \"f\",\n   \"id\": 2"), "trace", "no second arrow");
+  free(text);
+}
+
 int main(void) {
   testHidden();
   testOrder();
@@ -545,6 +580,7 @@ int main(void) {
   testMessages();
   testRefusals();
   testDeadlocks();
+  testArrows();
   printf("%d checks, %d failures\n", nChecks, nFailures);
   return nFailures > 0;
 }

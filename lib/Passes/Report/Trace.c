@@ -70,12 +70,18 @@ static void addFlowEnd(Trace *trace, const char *phase, int64_t id, int process,
   json_array_append_new(trace->list, end);
 }
 
-/// A receive that waits ends when its message arrives, which is when the send ends.
+/// A receive that waits ends when its message arrives, which is when the send ends. Of several that
+/// end then, the first that has no arrow yet.
 static void addFlow(Trace *trace, const ShardSimulatedEvent *receive, int process) {
   Arrival key = {.site = receive->site, .ps = receive->endPs};
   Arrival *found = trace->nArrivals ? bsearch(&key, trace->arrivals, trace->nArrivals,
                                               sizeof(Arrival), compareArrivals)
                                     : NULL;
+  while (found && found > trace->arrivals && compareArrivals(found - 1, &key) == 0)
+    --found;
+  const Arrival *end = trace->arrivals + trace->nArrivals;
+  while (found && found->flow && found + 1 < end && compareArrivals(found + 1, &key) == 0)
+    ++found;
   if (!found || found->flow)
     return;
   found->flow = ++trace->nFlows;
