@@ -330,6 +330,12 @@ static MlirValue createShift(Rounds *rounds, MlirValue box, int64_t offset, int6
                                 0);
 }
 
+// Whether nothing has been put into `dest` yet: a rank without a move may put anything there.
+static bool isFresh(MlirValue dest) {
+  MlirOperation op = shardValueDefiningOp(dest);
+  return !mlirOperationIsNull(op) && shardOpIs(op, "tensor.empty");
+}
+
 static MlirValue emitRound(Rounds *rounds, const Round *round, MlirValue source, MlirValue dest,
                            int64_t site, int64_t *nSent) {
   ShardBuild *build = rounds->build;
@@ -341,7 +347,7 @@ static MlirValue emitRound(Rounds *rounds, const Round *round, MlirValue source,
   MlirValue box = shardBuildExtract(build, rounds->place, source, from, round->shape);
   // What a rank that is its own peer puts into its place: its own box, or what is there.
   MlirValue kept = box;
-  if (round->anyIdle) {
+  if (round->anyIdle && !isFresh(dest)) {
     kept = shardBuildExtract(build, rounds->place, dest, to, round->shape);
     if (round->anyCopy)
       kept = choose(rounds, round->copies, box, kept);
