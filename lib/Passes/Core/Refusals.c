@@ -46,6 +46,7 @@ static const ShardMessage messages[] = {
     {"the cluster '…' has … links, each direction one; a simulation takes …", "each direction of a link is told apart, used or not", "fewer rails, or a cluster of as many nodes as are used"},
     {"the program is more than … ops and operands with every call written out", "--analyse looks at each op in each call of it", "fewer calls, or loops, which are looked at once"},
     {"the program calls collectives more than … times, written out", "each call has its line in reports and in the program's table", "fewer calls, or loops, which are one line"},
+    {"loops within each other turn more than … times", "--analyse multiplies their turns", "loops that a machine can end"},
     {"calls lie more than … deep within each other", "passes follow each call into the function", "calls beside each other, or loops"},
     {"calls and regions lie more than … deep within each other", "--analyse follows each call, loop and branch", "calls beside each other, or loops"},
     {"…; degrees without padding: …", "the model has nothing to split so, or not so many units", "degrees that the message lists; others where there is as much to split"},

@@ -135,7 +135,7 @@ static void countLayers(const Flat *flat, ShardArena *arena, ShardSizeAnalysis *
     const FlatOp *op = &flat->ops[i];
     const FlatFacts *facts = &flat->facts[op->facts];
     ShardAnalysedLayer *to = &list[op->layer < 0 ? outside : entryOf[op->layer]];
-    double trips = (double)op->trips;
+    double trips = op->trips;
     to->flops += trips * facts->flops;
     to->vectorFlops += trips * facts->vectorFlops;
     to->movedBytes += trips * facts->bytes;

@@ -20,10 +20,12 @@
 #define MAX_STEPS 4000000
 /// Calls and regions within each other: each has a frame of the C stack.
 #define MAX_DEPTH 2000
+/// No sum of figures with more turns is finite for sure.
+#define MAX_TURNS 1e100
 
 typedef struct Place {
   int32_t layer;
-  int64_t trips;
+  double trips;
 } Place;
 
 static void writeBlock(Flat *flat, MlirBlock block, Place place);
@@ -339,8 +341,14 @@ static void writeFor(Flat *flat, MlirOperation op, Place place) {
                                   .source = FLAT_NONE}));
   bindArguments(flat, op, 3, body, 1);
   int64_t trips = shardLoopTrips(op);
-  if (trips > 0 && __builtin_mul_overflow(place.trips, trips, &place.trips))
-    place.trips = INT64_MAX;
+  if (trips > 0)
+    place.trips *= (double)trips;
+  if (place.trips > MAX_TURNS) {
+    if (!flat->failed)
+      shardEmitError(op, "loops within each other turn more than %g times", MAX_TURNS);
+    flat->failed = true;
+    return;
+  }
   writeBlock(flat, body, place);
   bindResults(flat, op, mlirBlockGetTerminator(body), 0);
 }

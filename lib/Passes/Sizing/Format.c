@@ -21,7 +21,7 @@ static void writeScaled(FILE *out, double value, const char *unit) {
   }
   char text[48];
   snprintf(text, sizeof(text), "%.5g %s%s", value, prefixes[prefix], unit);
-  fprintf(out, "%14s", text);
+  fprintf(out, " %13s", text);
 }
 
 static void writeWeights(FILE *out, const char *name, const ShardAnalysedWeights *weights) {

@@ -85,7 +85,7 @@ typedef struct FlatOp {
   MlirOperation op;
   int32_t facts;
   int32_t layer;                   // of layers; -1: outside
-  int64_t trips;                   // of the loops around it
+  double trips;                    // of the loops around it; 2^64 and more too
   int32_t firstOperand, nOperands; // of operands
   int32_t firstResult, nResults;   // values
   int32_t source;                  // that its result is; FLAT_NONE: none of its own

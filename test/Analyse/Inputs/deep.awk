@@ -1,4 +1,4 @@
-# N functions: each calls the next `calls` times, from within `loops` loops; the last is one op, or with `sum` the sum of all rows in each.
+# N functions: each calls the next `calls` times, from within `loops` loops of `turns` turns (2); the last is one op, or with `sum` the sum of all rows in each.
 function open(depth,  i, from) {
   from = "%x"
   for (i = 0; i < depth; ++i) {
@@ -18,7 +18,7 @@ BEGIN {
   t = "tensor<8x16xf32>"
   for (f = 0; f < functions; ++f) {
     printf "func.func %s@f%d(%%x: %s) -> %s {\n", f ? "private " : "", f, t, t
-    print "  %zero = arith.constant 0 : index\n  %one = arith.constant 1 : index\n  %two = arith.constant 2 : index"
+    print "  %zero = arith.constant 0 : index\n  %one = arith.constant 1 : index\n  %two = arith.constant " (turns ? turns : 2) " : index"
     value = open(loops)
     if (f == functions - 1 && sum) {
       print "  %none = arith.constant 0.0 : f32\n  %e0 = tensor.empty() : tensor<16xf32>\n  %e1 = tensor.empty() : " t
