@@ -226,11 +226,15 @@ static ShardMemoryClass classOf(const Uses *uses) {
 // Buffers
 //===----------------------------------------------------------------------===//
 
+enum { SMALL_BUFFER = 4096 }; // bytes
+
 /// What an offset has to be a multiple of: rows of a buffer that is no multiple of 64 bytes do not
-/// begin at such multiples anyway.
+/// begin at such multiples anyway. Code only needs that of an element; 64 is for speed, and buffers
+/// of a few lines do without, where gaps between them would count.
 static int64_t alignmentOf(int64_t bytes) {
+  int64_t most = bytes < SMALL_BUFFER ? 16 : 64;
   int64_t lowest = bytes & -bytes;
-  return lowest > 0 && lowest < 64 ? lowest : 64;
+  return lowest > 0 && lowest < most ? lowest : most;
 }
 
 static ShardWorkspaceBuffer *addBuffer(Reader *reader, MlirOperation op, int64_t position,
