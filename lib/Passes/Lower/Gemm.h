@@ -4,6 +4,9 @@
 
 #include "Lower.h"
 
+/// Loops of a contraction, at most.
+enum { MAX_CONTRACTION_DIMS = 24 };
+
 /// Whether there is a product of these element types.
 bool shardGemmSupports(MlirType a, MlirType b, MlirType c);
 
