@@ -9,9 +9,6 @@
 
 #include "../Core/Insert.h"
 
-#include "mlir-c/Dialect/Linalg.h"
-
-#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 

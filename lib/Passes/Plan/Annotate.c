@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Analysis/FindStates.h"
+#include "../Core/Nearest.h"
 #include "../Core/Pass.h"
 
 #include "Annotations.h"
@@ -63,51 +64,13 @@ static const char *argumentName(const Annotator *a, intptr_t argument) {
   return shardArenaCopyString(a->run->arena, text.data, text.length);
 }
 
-/// Levenshtein's distance; a `*` of the pattern x stands for any text.
-static size_t editDistance(const char *x, const char *y, ShardArena *arena) {
-  size_t n = strlen(x), m = strlen(y);
-  size_t *row = SHARD_ARENA_ARRAY(arena, size_t, m + 1);
-  for (size_t j = 0; j <= m; ++j)
-    row[j] = j;
-  for (size_t i = 1; i <= n; ++i) {
-    if (x[i - 1] == '*') {
-      for (size_t j = 1; j <= m; ++j)
-        row[j] = row[j - 1] < row[j] ? row[j - 1] : row[j];
-      continue;
-    }
-    size_t diagonal = row[0]++;
-    for (size_t j = 1; j <= m; ++j) {
-      size_t best = diagonal + (x[i - 1] != y[j - 1]);
-      diagonal = row[j];
-      if (row[j] + 1 < best)
-        best = row[j] + 1;
-      if (row[j - 1] + 1 < best)
-        best = row[j - 1] + 1;
-      row[j] = best;
-    }
-  }
-  return row[m];
-}
-
 /// Up to three names nearest to a pattern that matched nothing.
 static const char *nearestNames(const Annotator *a, const char *pattern, intptr_t n) {
   ShardArena *arena = a->run->arena;
-  const char *text = "";
-  bool *used = SHARD_ARENA_ARRAY(arena, bool, n ? n : 1);
-  for (int32_t k = 0; k < 3; ++k) {
-    size_t best = SIZE_MAX;
-    intptr_t at = -1;
-    for (intptr_t i = 0; i < n; ++i) {
-      const char *name = argumentName(a, i);
-      size_t distance = used[i] || !name[0] ? SIZE_MAX : editDistance(pattern, name, arena);
-      if (distance < best)
-        best = distance, at = i;
-    }
-    if (at < 0)
-      break;
-    used[at] = true;
-    text = shardArenaFormat(arena, "%s%s'%s'", text, k ? ", " : "", argumentName(a, at));
-  }
+  const char **names = SHARD_ARENA_ARRAY(arena, const char *, n ? n : 1);
+  for (intptr_t i = 0; i < n; ++i)
+    names[i] = argumentName(a, i);
+  const char *text = shardNearestNames(arena, pattern, names, n);
   return text[0] ? shardArenaFormat(arena, "; the nearest names are %s", text)
                  : shardArenaFormat(arena, "; arguments are 0 to %" PRIdPTR, n - 1);
 }
