@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 #include "Schema.h"
 
+#include "../Report/ReadJson.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,16 +19,6 @@ static void expect(json_int_t found, json_int_t wanted, const char *what, size_t
   printf("FAIL: stage %zu: %s: %" PRId64 ", expected %" PRId64 "\n", stage, what, (int64_t)found,
          (int64_t)wanted);
   ++nFailures;
-}
-
-static json_t *readJson(const char *path) {
-  json_error_t error;
-  json_t *root = json_load_file(path, 0, &error);
-  if (!root) {
-    fprintf(stderr, "%s:%d: %s\n", path, error.line, error.text);
-    exit(1);
-  }
-  return root;
 }
 
 static json_int_t number(const json_t *object, const char *key) {

@@ -14,6 +14,7 @@
 #include "Trace.h"
 
 #include "../Matrix/ReadIr.h"
+#include "../Report/ReadJson.h"
 
 #include "mlir-c/BuiltinAttributes.h"
 #include "mlir-c/BuiltinTypes.h"
@@ -248,14 +249,6 @@ static void checkStage(MlirModule module, MlirOperation func, int64_t stage, con
     checkRun(stage, workspace, plan, run);
   free(traces[0].instances);
   free(traces[1].instances);
-}
-
-static json_t *readJson(const char *path) {
-  json_error_t error;
-  json_t *root = json_load_file(path, 0, &error);
-  if (!root)
-    die("%s:%d: %s", path, error.line, error.text);
-  return root;
 }
 
 int main(int argc, char **argv) {

@@ -4,6 +4,7 @@
 // shard-report-check --trace t.json plan.json: what the trace's events add up to is in the report.
 //===----------------------------------------------------------------------===//
 #define _GNU_SOURCE
+#include "ReadJson.h"
 #include "Schema.h"
 
 #include <inttypes.h>
@@ -25,16 +26,6 @@ __attribute__((format(printf, 1, 2))) static void fail(const char *format, ...) 
   ++nFailures;
 }
 
-static json_t *readJson(const char *path) {
-  json_error_t error;
-  json_t *root = json_load_file(path, 0, &error);
-  if (!root) {
-    fprintf(stderr, "%s:%d: %s\n", path, error.line, error.text);
-    exit(1);
-  }
-  return root;
-}
-
 static char *readText(const char *path) {
   FILE *in = fopen(path, "rb");
   long length = in && fseek(in, 0, SEEK_END) == 0 ? ftell(in) : -1;
@@ -47,19 +38,6 @@ static char *readText(const char *path) {
   }
   fclose(in);
   return text;
-}
-
-/// What `path` ("/mesh/axes/0/size") names; null: nothing.
-static const json_t *resolve(const json_t *root, const char *path) {
-  while (root && *path == '/') {
-    size_t length = strcspn(++path, "/");
-    char *key = strndup(path, length);
-    root = json_is_array(root) ? json_array_get(root, strtoul(key, NULL, 10))
-                               : json_object_get(root, key);
-    free(key);
-    path += length;
-  }
-  return root;
 }
 
 /// The JSON between the tags of a page, which must be the only script of its kind.
@@ -91,7 +69,7 @@ static int checkNumbers(const char *path, const char *text, const json_t *plan) 
     }
     after += strlen(between);
     char *name = strndup(after, strcspn(after, "\""));
-    const json_t *there = resolve(plan, name);
+    const json_t *there = resolveJson(plan, name);
     if (!json_is_number(there) || json_number_value(there) != value)
       fail("%s: %s is shown as %.15g", path, name, value);
     free(name);
@@ -116,7 +94,7 @@ static void checkSums(const json_t *plan) {
   json_array_foreach(json_object_get(plan, "devices"), d, device) {
     double bytes = json_number_value(json_object_get(device, "parameterBytes"));
     for (size_t i = 0; i < json_array_size(memory); ++i) {
-      const json_t *weights = resolve(json_array_get(memory, i), "/atPeak/weight");
+      const json_t *weights = resolveJson(json_array_get(memory, i), "/atPeak/weight");
       if (json_number_value(weights) == bytes)
         bytes = 0;
     }
@@ -127,7 +105,7 @@ static void checkSums(const json_t *plan) {
 
 /// What lives by class is what lives in all; where the most does, gaps between buffers come to it.
 static void checkMemoryByClass(const json_t *plan) {
-  const json_t *stages = resolve(plan, "/simulation/stages"), *stage;
+  const json_t *stages = resolveJson(plan, "/simulation/stages"), *stage;
   size_t s, i;
   json_array_foreach(stages, s, stage) {
     const json_t *point, *list;
@@ -184,7 +162,7 @@ static void checkTimeline(size_t s, const json_t *stage, double step, double bus
 
 /// Time of each stage's events: without gaps they and the waits end when its first class does.
 static void checkTrace(const json_t *trace, const json_t *plan) {
-  const json_t *stages = resolve(plan, "/simulation/stages");
+  const json_t *stages = resolveJson(plan, "/simulation/stages");
   for (size_t s = 0; s < json_array_size(stages); ++s) {
     const json_t *events = json_object_get(trace, "traceEvents"), *event;
     double end = 0, compute = 0, moved = 0, peak = 0;
@@ -193,7 +171,7 @@ static void checkTrace(const json_t *trace, const json_t *plan) {
       if (json_integer_value(json_object_get(event, "pid")) != (json_int_t)s + 1)
         continue;
       const char *kind = json_string_value(json_object_get(event, "ph"));
-      double bytes = json_number_value(resolve(event, "/args/bytes"));
+      double bytes = json_number_value(resolveJson(event, "/args/bytes"));
       peak = strcmp(kind, "C") == 0 && bytes > peak ? bytes : peak;
       if (strcmp(kind, "X") != 0)
         continue;
@@ -204,18 +182,18 @@ static void checkTrace(const json_t *trace, const json_t *plan) {
       else if (strcmp(json_string_value(json_object_get(event, "cat")), "wait") != 0)
         moved += ps;
     }
-    const json_t *class = NULL, *classes = resolve(plan, "/simulation/classes");
+    const json_t *class = NULL, *classes = resolveJson(plan, "/simulation/classes");
     for (size_t c = 0; !class && c < json_array_size(classes); ++c)
-      if (json_integer_value(resolve(json_array_get(classes, c), "/stage")) == (json_int_t)s)
+      if (json_integer_value(resolveJson(json_array_get(classes, c), "/stage")) == (json_int_t)s)
         class = json_array_get(classes, c);
     double busy = json_number_value(json_object_get(class, "busyPs"));
     double last = json_number_value(json_object_get(class, "endPs"));
     checkTimeline(s, json_array_get(stages, s),
-                  json_number_value(resolve(plan, "/simulation/stepPs")), busy);
+                  json_number_value(resolveJson(plan, "/simulation/stepPs")), busy);
     double exposed = json_number_value(json_object_get(class, "communicationPs"));
     double idle = json_number_value(json_object_get(class, "waitPs")) +
                   json_number_value(json_object_get(class, "bubblePs"));
-    double step = json_number_value(resolve(plan, "/simulation/stepPs"));
+    double step = json_number_value(resolveJson(plan, "/simulation/stepPs"));
     if (fabs(moved - exposed) > 1e-9 * step + 1 ||
         fabs(step - compute - moved - idle) > 1e-9 * step + 1)
       fail("stage %zu: communication %.0f ps, idle %.0f; the report has %.0f and %.0f", s, moved,

@@ -5,6 +5,8 @@
 // it shows them. Times are those of a cluster where only contractions and rings take any.
 //===----------------------------------------------------------------------===//
 #define _GNU_SOURCE
+#include "ReadJson.h"
+
 #include "shard/Pipelines.h"
 
 #include "mlir-c/AffineExpr.h"
@@ -318,18 +320,6 @@ static void readBuffers(Recount *r, const char *path) {
 // Comparing
 //===----------------------------------------------------------------------===//
 
-static const json_t *resolve(const json_t *root, const char *path) {
-  while (root && *path == '/') {
-    size_t length = strcspn(++path, "/");
-    char *key = strndup(path, length);
-    root = json_is_array(root) ? json_array_get(root, strtoul(key, NULL, 10))
-                               : json_object_get(root, key);
-    free(key);
-    path += length;
-  }
-  return root;
-}
-
 /// What the page shows for a place of the report; NAN: nothing.
 static double shownAt(const Recount *r, const char *path) {
   char *key;
@@ -345,7 +335,7 @@ static double shownAt(const Recount *r, const char *path) {
 }
 
 static void compare(Recount *r, const char *path, double counted) {
-  const json_t *there = resolve(r->plan, path);
+  const json_t *there = resolveJson(r->plan, path);
   double reported = json_number_value(there), shown = shownAt(r, path);
   ++r->nCompared;
   r->nShown += !isnan(shown);
@@ -425,14 +415,6 @@ static void compareAll(Recount *r) {
   compare(r, "/simulation/bubble", bubble);
 }
 
-static json_t *readJson(const char *path) {
-  json_error_t error;
-  json_t *root = json_load_file(path, 0, &error);
-  if (!root)
-    stop(error.text);
-  return root;
-}
-
 static char *readText(const char *path) {
   FILE *in = fopen(path, "rb");
   char *text = NULL;
@@ -457,9 +439,9 @@ int main(int argc, char **argv) {
                .plan = plan,
                .page = page,
                .flopsPerSecond =
-                   json_number_value(resolve(cluster, "/devices/0/flops/f32/achieved/value")),
-               .bytesPerSecond =
-                   json_number_value(resolve(cluster, "/links/0/bytesPerSecond/achieved/value"))};
+                   json_number_value(resolveJson(cluster, "/devices/0/flops/f32/achieved/value")),
+               .bytesPerSecond = json_number_value(
+                   resolveJson(cluster, "/links/0/bytesPerSecond/achieved/value"))};
   runProgram(&r);
   readBuffers(&r, argv[2]);
   compareAll(&r);

@@ -13,10 +13,6 @@ bool shardOptCheckAnalyse(const ShardOptOptions *options) {
                       : options->simulate              ? "simulate"
                       : options->printCluster          ? "print-cluster"
                       : options->explainCost           ? "explain-cost"
-                      : options->emitGiven             ? "emit"
-                      : options->stopAfter             ? "stop-after"
-                      : options->stage >= 0            ? "stage"
-                      : options->bytecode              ? "emit-bytecode"
                       : options->nReports              ? "report"
                       : options->trace                 ? "trace"
                       : options->dumpAnnotations       ? "dump-annotations"
@@ -25,10 +21,8 @@ bool shardOptCheckAnalyse(const ShardOptOptions *options) {
                       : options->maxCommBytes >= 0     ? "max-comm-bytes"
                       : options->noImplicitComm        ? "no-implicit-comm"
                       : options->noImplicitReplication ? "no-implicit-replication"
-                      : options->splitWeights          ? "split-weights"
-                      : options->extractWeights        ? "extract-weights"
                       : options->memoryLimit >= 0      ? "memory-limit"
-                                                       : NULL;
+                                                       : shardOptProgramOption(options);
   return !other || shardOptFail("'--analyse' looks at a model before any layout is chosen; it does "
                                 "not go with --%s",
                                 other);

@@ -39,15 +39,9 @@ int64_t shardOptParseMemory(const char *text) {
 }
 
 bool shardOptCheckMemoryPlan(const ShardOptOptions *options) {
-  const char *other = options->simulate         ? "simulate"
-                      : options->analyse        ? "analyse"
-                      : options->emitGiven      ? "emit"
-                      : options->stopAfter      ? "stop-after"
-                      : options->stage >= 0     ? "stage"
-                      : options->bytecode       ? "emit-bytecode"
-                      : options->splitWeights   ? "split-weights"
-                      : options->extractWeights ? "extract-weights"
-                                                : NULL;
+  const char *other = options->simulate  ? "simulate"
+                      : options->analyse ? "analyse"
+                                         : shardOptProgramOption(options);
   return !other || shardOptFail("'--memory-plan' writes the plan, not the program; it does not go "
                                 "with --%s",
                                 other);

@@ -323,6 +323,16 @@ const char *shardOptFirstBeside(const ShardOptOptions *options, size_t nTaken,
   return others ? shardOptOptionTable[__builtin_ctzll(others)].name : NULL;
 }
 
+const char *shardOptProgramOption(const ShardOptOptions *options) {
+  return options->emitGiven        ? "emit"
+         : options->stopAfter      ? "stop-after"
+         : options->stage >= 0     ? "stage"
+         : options->bytecode       ? "emit-bytecode"
+         : options->splitWeights   ? "split-weights"
+         : options->extractWeights ? "extract-weights"
+                                   : NULL;
+}
+
 void shardOptOptionsRelease(ShardOptOptions *options) {
   free(options->dims);
   free(options->forbid);

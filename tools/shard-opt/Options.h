@@ -68,6 +68,10 @@ void shardOptPrintOptionError(const char *text);
 /// On a terminal, says that input is expected there when `input` is "-".
 void shardOptWarnTerminal(const char *input);
 
+/// The first option given, without dashes, that shapes, cuts or writes the sharded program; null:
+/// none.
+const char *shardOptProgramOption(const ShardOptOptions *options);
+
 /// One error in printf form, as below. Returns false.
 bool shardOptReject(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /// "shard-opt: error: " and the text, a line on stderr.

@@ -7,15 +7,9 @@
 #include <string.h>
 
 bool shardOptCheckSimulate(const ShardOptOptions *options) {
-  const char *other = options->printCluster     ? "print-cluster"
-                      : options->explainCost    ? "explain-cost"
-                      : options->emitGiven      ? "emit"
-                      : options->stopAfter      ? "stop-after"
-                      : options->stage >= 0     ? "stage"
-                      : options->bytecode       ? "emit-bytecode"
-                      : options->splitWeights   ? "split-weights"
-                      : options->extractWeights ? "extract-weights"
-                                                : NULL;
+  const char *other = options->printCluster  ? "print-cluster"
+                      : options->explainCost ? "explain-cost"
+                                             : shardOptProgramOption(options);
   if (other)
     return shardOptFail("'--simulate' writes times, not the program; it does not go with --%s",
                         other);

@@ -6,6 +6,8 @@
 #define _GNU_SOURCE
 #include "Report.h"
 
+#include "../Core/Units.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,23 +49,15 @@ static const json_t *at(const json_t *root, const char *key, const char *inner) 
   return json_object_get(json_object_get(root, key), inner);
 }
 
-/// Four figures and the largest of `units` [nUnits] that keeps the number at 1 or more.
-static void writeScaled(FILE *out, double value, double step, int nUnits,
-                        const char *const *units) {
-  int unit = 0;
-  for (; (value >= step || value <= -step) && unit + 1 < nUnits; ++unit)
-    value /= step;
-  fprintf(out, "%.4g %s", value, units[unit]);
-}
-
 static void writeTime(FILE *out, double ps) {
-  static const char *const units[] = {"ps", "ns", "µs", "ms", "s"};
-  writeScaled(out, ps, 1000, 5, units);
+  static const char *const prefixes[] = {"p", "n", "µ", "m", ""};
+  char text[SHARD_SCALED_TEXT];
+  fputs(shardScaledText(text, ps, 4, prefixes, 5, "s"), out);
 }
 
 static void writeBytes(FILE *out, double bytes) {
-  static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
-  writeScaled(out, bytes, 1000, 6, units);
+  char text[SHARD_SCALED_TEXT];
+  fputs(shardBytesText(text, bytes, 4), out);
 }
 
 static void writePercent(FILE *out, double fraction) { fprintf(out, "%.1f %%", 100 * fraction); }

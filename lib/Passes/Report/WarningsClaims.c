@@ -6,6 +6,7 @@
 
 #include "../Analysis/Count.h"
 #include "../Core/Diagnostics.h"
+#include "../Core/Units.h"
 
 #include "mlir-c/BuiltinTypes.h"
 
@@ -95,11 +96,7 @@ const char *shardClaimsParse(const ShardWarningOptions *options, ShardArena *are
 }
 
 const char *shardWarningBytes(ShardArena *arena, double bytes) {
-  static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
-  int unit = 0;
-  for (; bytes >= 1000 && unit < 5; ++unit)
-    bytes /= 1000;
-  return shardArenaFormat(arena, "%.4g %s", bytes, units[unit]);
+  return shardBytesText(SHARD_ARENA_ARRAY(arena, char, SHARD_SCALED_TEXT), bytes, 4);
 }
 
 //===----------------------------------------------------------------------===//

@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "shard/Simulate.h"
 
+#include "../Core/Units.h"
+
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -11,30 +13,16 @@
 // Text
 //===----------------------------------------------------------------------===//
 
-/// "1.234 ms": four figures, and the unit that suits.
+/// "1.2345 ms".
 static void writeTime(FILE *out, int64_t ps) {
-  static const char *const units[] = {"ps", "ns", "us", "ms", "s"};
-  double value = (double)ps;
-  int unit = 0;
-  while (value >= 1000 && unit < 4) {
-    value /= 1000;
-    ++unit;
-  }
-  char text[32];
-  snprintf(text, sizeof(text), "%.5g %s", value, units[unit]);
-  fprintf(out, "%12s", text);
+  static const char *const prefixes[] = {"p", "n", "u", "m", ""};
+  char text[SHARD_SCALED_TEXT];
+  fprintf(out, "%12s", shardScaledText(text, (double)ps, 5, prefixes, 5, "s"));
 }
 
 static void writeBytes(FILE *out, double bytes) {
-  static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
-  int unit = 0;
-  while (bytes >= 1000 && unit < 5) {
-    bytes /= 1000;
-    ++unit;
-  }
-  char text[32];
-  snprintf(text, sizeof(text), "%.5g %s", bytes, units[unit]);
-  fprintf(out, "%12s", text);
+  char text[SHARD_SCALED_TEXT];
+  fprintf(out, "%12s", shardBytesText(text, bytes, 5));
 }
 
 static double fraction(int64_t part, int64_t whole) {

@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "shard/Analyse.h"
 
+#include "../Core/Units.h"
+
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -13,15 +15,9 @@
 
 /// "603.98 GB": five figures, and the unit that suits.
 static void writeScaled(FILE *out, double value, const char *unit) {
-  static const char *const prefixes[] = {"", "k", "M", "G", "T", "P", "E"};
-  int prefix = 0;
-  while (value >= 1000 && prefix < 6) {
-    value /= 1000;
-    ++prefix;
-  }
-  char text[48];
-  snprintf(text, sizeof(text), "%.5g %s%s", value, prefixes[prefix], unit);
-  fprintf(out, " %13s", text);
+  char text[SHARD_SCALED_TEXT];
+  fprintf(out, " %13s",
+          shardScaledText(text, value, 5, shardMetricPrefixes, SHARD_N_METRIC_PREFIXES, unit));
 }
 
 static void writeWeights(FILE *out, const char *name, const ShardAnalysedWeights *weights) {
