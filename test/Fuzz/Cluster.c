@@ -4,7 +4,6 @@
 #define _GNU_SOURCE
 #include "shard/Cluster.h"
 
-#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -46,7 +45,8 @@ static void ask(const ShardCluster *cluster) {
     const ShardDeviceKind *kind = &cluster->deviceKinds[i];
     require(shardRateEffective(cluster, &kind->memoryBytesPerSecond) > 0, "memory has a rate");
     double fraction = shardCurveEvaluate(&kind->memoryEfficiency, 12345);
-    require(fraction > 0 && isfinite(fraction), "an efficiency is a number above zero");
+    require(fraction > 0 && fraction <= 1000,
+            "memory is at most a thousand times as fast in caches");
   }
 }
 
