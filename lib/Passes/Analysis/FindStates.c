@@ -149,8 +149,7 @@ static void followRegions(Search *s, const Frame *frame, MlirOperation op, intpt
 }
 
 static void followCall(Search *s, const Frame *frame, MlirOperation op, intptr_t number, Way way) {
-  MlirOperation callee = shardModuleLookup(
-      s->module, mlirFlatSymbolRefAttrGetValue(shardOpGetAttribute(op, "callee")));
+  MlirOperation callee = shardModuleCallee(s->module, op);
   if (mlirOperationIsNull(callee) || mlirBlockIsNull(shardFuncGetBody(callee)))
     return;
   Frame inner = {frame, op};

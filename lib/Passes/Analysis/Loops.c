@@ -173,9 +173,7 @@ void shardRuleBindLoop(ShardRuleBuilder *b, int32_t nFunctions, const ShardOpSha
   for (int32_t g = 0; g < rule->nBodies; ++g) {
     ShardBody *body = &rule->bodies[g];
     *body = shape->bodies[g];
-    MlirAttribute symbol = shardOpGetAttribute(body->call, "callee");
-    MlirOperation callee =
-        shardModuleLookup(b->rules->module, mlirFlatSymbolRefAttrGetValue(symbol));
+    MlirOperation callee = shardModuleCallee(b->rules->module, body->call);
     for (int32_t f = 0; f < nFunctions; ++f)
       if (b->rules->functions[f].func.ptr == callee.ptr)
         body->callee = f;

@@ -40,13 +40,6 @@ static int32_t addValue(ShardRuleBuilder *b, MlirValue value, int32_t function, 
   return id;
 }
 
-static MlirOperation calleeOf(MlirOperation module, MlirOperation call) {
-  MlirAttribute symbol = shardOpGetAttribute(call, "callee");
-  if (!symbol.ptr || !mlirAttributeIsAFlatSymbolRef(symbol))
-    return (MlirOperation){NULL};
-  return shardModuleLookup(module, mlirFlatSymbolRefAttrGetValue(symbol));
-}
-
 typedef struct FunctionOrder {
   MlirOperation *functions;
   int32_t n;
@@ -64,7 +57,7 @@ static MlirLogicalResult orderFunction(ShardRuleBuilder *b, FunctionOrder *order
 
 static MlirLogicalResult orderCallee(void *user, MlirOperation op) {
   OrderWalk *walk = user;
-  MlirOperation callee = calleeOf(walk->b->rules->module, op);
+  MlirOperation callee = shardModuleCallee(walk->b->rules->module, op);
   if (!callee.ptr || !shardFuncGetBody(callee).ptr)
     return shardEmitError(op, "call of a function without a body");
   return orderFunction(walk->b, walk->order, callee);
@@ -215,7 +208,7 @@ static MlirLogicalResult collectFunction(ShardRuleBuilder *b, int32_t index,
     shape->loops = SHARD_ARENA_ARRAY(b->arena, ShardLoop, shape->nLoops ? shape->nLoops : 1);
     memcpy(shape->loops, loops, (size_t)shape->nLoops * sizeof(ShardLoop));
     if (rule->form == SHARD_OP_CALL) {
-      MlirOperation callee = calleeOf(b->rules->module, op);
+      MlirOperation callee = shardModuleCallee(b->rules->module, op);
       for (int32_t f = 0; f < index; ++f)
         if (b->rules->functions[f].func.ptr == callee.ptr) {
           rule->callee = f;

@@ -338,8 +338,7 @@ static MlirLogicalResult keepFunction(KeepState *state, MlirOperation func);
 
 static MlirLogicalResult keepCallee(void *user, MlirOperation call) {
   KeepState *state = user;
-  MlirAttribute callee = shardOpGetAttribute(call, "callee");
-  MlirOperation func = shardModuleLookup(state->module, mlirFlatSymbolRefAttrGetValue(callee));
+  MlirOperation func = shardModuleCallee(state->module, call);
   return mlirOperationIsNull(func) ? mlirLogicalResultSuccess() : keepFunction(state, func);
 }
 

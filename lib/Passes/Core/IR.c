@@ -205,6 +205,14 @@ MlirOperation shardModuleLookup(MlirOperation module, MlirStringRef symbol) {
   return op;
 }
 
+MlirOperation shardModuleCallee(MlirOperation module, MlirOperation op) {
+  MlirAttribute symbol = shardOpGetAttribute(op, "callee");
+  if (!shardOpIs(op, "func.call") || mlirAttributeIsNull(symbol) ||
+      !mlirAttributeIsAFlatSymbolRef(symbol))
+    return (MlirOperation){NULL};
+  return shardModuleLookup(module, mlirFlatSymbolRefAttrGetValue(symbol));
+}
+
 bool shardFuncIsPublic(MlirOperation func) {
   MlirAttribute visibility = shardOpGetAttribute(func, "sym_visibility");
   return mlirAttributeIsNull(visibility) || !mlirAttributeIsAString(visibility) ||

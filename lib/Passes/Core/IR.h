@@ -71,6 +71,8 @@ static inline bool shardValueIsUnused(MlirValue value) {
 bool shardFuncArgumentIs(MlirOperation func, intptr_t index, const char *role);
 MlirBlock shardFuncGetBody(MlirOperation func); // null for a declaration
 MlirOperation shardModuleLookup(MlirOperation module, MlirStringRef symbol); // linear; null if none
+/// The function that a func.call names; null: `op` is none, or there is no such function.
+MlirOperation shardModuleCallee(MlirOperation module, MlirOperation op);
 bool shardFuncIsPublic(MlirOperation func);
 /// Sets function_type from the entry block's argument types and the return's operand types.
 void shardFuncUpdateType(MlirOperation func);

@@ -155,8 +155,7 @@ static void uniteSlice(Dims *dims, MlirValue from, MlirValue to) {
 static void visitBlock(Dims *dims, MlirBlock block);
 
 static void visitCallOp(Dims *dims, MlirOperation op) {
-  MlirOperation callee = shardModuleLookup(
-      dims->import->module, mlirFlatSymbolRefAttrGetValue(shardOpGetAttribute(op, "callee")));
+  MlirOperation callee = shardModuleCallee(dims->import->module, op);
   MlirBlock body = shardFuncGetBody(callee);
   for (intptr_t i = 0, n = mlirOperationGetNumOperands(op); i < n; ++i)
     uniteAll(dims, mlirOperationGetOperand(op, i), mlirBlockGetArgument(body, i));
@@ -312,8 +311,7 @@ static bool followUse(Flow *flow, MlirOperation user, intptr_t operand) {
     return false;
   }
   if (shardStringIs(name, "func.call")) {
-    MlirOperation callee = shardModuleLookup(
-        flow->import->module, mlirFlatSymbolRefAttrGetValue(shardOpGetAttribute(user, "callee")));
+    MlirOperation callee = shardModuleCallee(flow->import->module, user);
     follow(flow, mlirBlockGetArgument(shardFuncGetBody(callee), operand));
     return false;
   }

@@ -36,8 +36,7 @@ static bool isRemovable(const Pruner *pruner, MlirOperation op) {
   if (shardStringIs(name, "func.call")) {
     if (!pruner->import)
       return false;
-    MlirOperation callee = shardModuleLookup(
-        pruner->import->module, mlirFlatSymbolRefAttrGetValue(shardOpGetAttribute(op, "callee")));
+    MlirOperation callee = shardModuleCallee(pruner->import->module, op);
     return !mlirOperationIsNull(callee) && !shardImportAssertsOrCalls(callee);
   }
   static const char *const pure[] = {"arith", "linalg", "tensor", "math", "tosa", "scf", "shard"};

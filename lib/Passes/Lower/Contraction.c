@@ -339,8 +339,7 @@ void shardShowContractions(ShardLowering *lowering, ShardHidden *hidden) {
       mlirOperationSetOperand(op, k, mlirOperationGetOperand(call, k));
     mlirBlockInsertOwnedOperationBefore(mlirOperationGetBlock(call), call, op);
     mlirValueReplaceAllUsesOfWith(mlirOperationGetResult(call, 0), mlirOperationGetResult(op, 0));
-    MlirOperation declaration = shardModuleLookup(
-        lowering->module, mlirFlatSymbolRefAttrGetValue(shardOpGetAttribute(call, "callee")));
+    MlirOperation declaration = shardModuleCallee(lowering->module, call);
     mlirOperationDestroy(call);
     mlirOperationDestroy(declaration);
   }

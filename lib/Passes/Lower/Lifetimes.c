@@ -292,8 +292,7 @@ static MlirLogicalResult addBufferOf(Reader *reader, MlirOperation op, int64_t p
     addBuffer(reader, op, position, bytes);
   } else if (shardOpIs(op, "func.call") &&
              !mlirAttributeIsNull(shardOpGetAttribute(op, "spmd.workspace"))) {
-    MlirOperation callee = shardModuleLookup(
-        reader->lowering->module, mlirFlatSymbolRefAttrGetValue(shardOpGetAttribute(op, "callee")));
+    MlirOperation callee = shardModuleCallee(reader->lowering->module, op);
     int64_t found;
     if (!shardPointerMapGet(reader->workspaces, callee.ptr, &found))
       return shardEmitError(op, "a recursive call has no lowering");

@@ -90,8 +90,7 @@ static void visitOp(Visit *visit, StepInfo *info, MlirOperation op, int64_t time
   } else if (shardCollectiveKind(op) && !shardOpIs(op, "shard.send")) {
     addGroupsOf(visit, info, op);
   } else if (shardOpIs(op, "func.call")) {
-    MlirOperation callee = shardModuleLookup(
-        visit->lowering->module, mlirFlatSymbolRefAttrGetValue(shardOpGetAttribute(op, "callee")));
+    MlirOperation callee = shardModuleCallee(visit->lowering->module, op);
     const StepInfo *inner = infoOf(visit, callee);
     for (size_t i = 0; inner && i < inner->nGroups; ++i)
       addGroup(visit, info, inner->groups[i]);

@@ -99,12 +99,12 @@ void shardInlineSteps(ShardLowering *lowering) {
   ShardOpList calls = {.arena = lowering->arena};
   shardOpListCollect(&calls, lowering->module, "func.call", NULL);
   for (size_t i = 0; i < calls.nOps; ++i) {
-    MlirAttribute callee = shardOpGetAttribute(calls.ops[i], "callee");
-    MlirOperation func = shardModuleLookup(lowering->module, mlirFlatSymbolRefAttrGetValue(callee));
+    MlirOperation func = shardModuleCallee(lowering->module, calls.ops[i]);
     if (mlirOperationIsNull(func) || shardFuncIsPublic(func) ||
         mlirBlockIsNull(shardFuncGetBody(func)) ||
         !updatesCarried(calls.ops[i], shardFuncGetBody(func)))
       continue;
+    MlirAttribute callee = shardOpGetAttribute(calls.ops[i], "callee");
     size_t nCalls = 0;
     for (size_t k = 0; k < calls.nOps; ++k)
       nCalls += !mlirOperationIsNull(calls.ops[k]) &&

@@ -100,8 +100,7 @@ static MlirLogicalResult visitCallee(void *user, MlirOperation op) {
   Plan *plan = user;
   if (mlirAttributeIsNull(shardOpGetAttribute(op, "spmd.workspace")))
     return mlirLogicalResultSuccess();
-  MlirOperation callee = shardModuleLookup(
-      plan->lowering->module, mlirFlatSymbolRefAttrGetValue(shardOpGetAttribute(op, "callee")));
+  MlirOperation callee = shardModuleCallee(plan->lowering->module, op);
   if (mlirOperationIsNull(callee) || mlirBlockIsNull(shardFuncGetBody(callee)))
     return shardEmitError(op, "the called function has no body");
   return planFunction(plan, callee);

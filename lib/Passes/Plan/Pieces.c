@@ -79,8 +79,7 @@ static bool collectPieces(MlirOperation module, MlirValue value, PieceList *list
     }
     if (!shardOpIs(user, "func.call") || inCallee)
       return false;
-    MlirOperation callee = shardModuleLookup(
-        module, mlirFlatSymbolRefAttrGetValue(shardOpGetAttribute(user, "callee")));
+    MlirOperation callee = shardModuleCallee(module, user);
     MlirBlock body = callee.ptr ? shardFuncGetBody(callee) : (MlirBlock){NULL};
     if (!body.ptr ||
         !collectPieces(module, mlirBlockGetArgument(body, mlirOpOperandGetOperandNumber(use)), list,
@@ -196,8 +195,7 @@ static void replaceUses(Splitter *s, MlirValue value, const PieceList *list,
       mlirOperationDestroy(users[u]);
       continue;
     }
-    MlirOperation callee = shardModuleLookup(
-        s->module, mlirFlatSymbolRefAttrGetValue(shardOpGetAttribute(users[u], "callee")));
+    MlirOperation callee = shardModuleCallee(s->module, users[u]);
     splitArgument(s, callee, numbers[u], list);
     intptr_t old = mlirOperationGetNumOperands(users[u]);
     MlirValue *operands = SHARD_ARENA_ARRAY(s->arena, MlirValue, old + list->n);

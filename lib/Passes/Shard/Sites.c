@@ -85,10 +85,7 @@ static MlirNamedAttribute named(ShardSpmd *spmd, const char *name, MlirAttribute
 
 /// The body that a call enters; null: `op` calls none.
 static MlirBlock calleeOf(const ShardSpmd *spmd, MlirOperation op) {
-  if (!shardOpIs(op, "func.call"))
-    return (MlirBlock){NULL};
-  MlirAttribute callee = shardOpGetAttribute(op, "callee");
-  MlirOperation target = shardModuleLookup(spmd->module, mlirFlatSymbolRefAttrGetValue(callee));
+  MlirOperation target = shardModuleCallee(spmd->module, op);
   return mlirOperationIsNull(target) ? (MlirBlock){NULL} : shardFuncGetBody(target);
 }
 

@@ -338,12 +338,7 @@ typedef struct Reach {
 
 static MlirLogicalResult markReachable(void *user, MlirOperation op) {
   Reach *reach = user;
-  MlirAttribute callee =
-      shardOpIs(op, "func.call") ? shardOpGetAttribute(op, "callee") : mlirAttributeGetNull();
-  if (mlirAttributeIsNull(callee))
-    return mlirLogicalResultSuccess();
-  MlirOperation target =
-      shardModuleLookup(reach->spmd->module, mlirFlatSymbolRefAttrGetValue(callee));
+  MlirOperation target = shardModuleCallee(reach->spmd->module, op);
   int64_t seen;
   if (mlirOperationIsNull(target) || shardPointerMapGet(reach->seen, target.ptr, &seen))
     return mlirLogicalResultSuccess();
