@@ -121,20 +121,25 @@ typedef struct ShardSimulation {
   void *memory; // private
 } ShardSimulation;
 
+typedef struct ShardSimulateOptions {
+  const int64_t *placement; // [product of the mesh] the device of each rank; null: rank r is on
+                            // device r
+  const char *mcpu;   // of the devices, as in shard/Emit.h: their memory plan depends on it; null:
+                      // this machine
+  int64_t mostEvents; // a step of more is an error: steps of ranks that differ, and what they do on
+                      // links; 0: 1,000,000,000, about a minute
+} ShardSimulateOptions;
+
 /// One step of `module`, a program as the pass shard-spmdize leaves it, on `cluster`. The module is
-/// not changed.
-///   placement  [product of the mesh] the device of each rank; null: rank r is on device r.
-///   mcpu       Of the devices, as in shard/Emit.h: their memory plan depends on it; null: this
-///              machine.
+/// not changed. A field of `options` that is 0 has its default.
 /// Returns a simulation to be destroyed; null after one error diagnostic: no sharded program, fewer
-/// devices than ranks, an op that no rate is known for, a message that never comes.
-/// Thread-compatible per context.
+/// devices than ranks, an op that no rate is known for, a message that never comes, a step of too
+/// many events. Thread-compatible per context.
 SHARD_EXPORTED ShardSimulation *
 shardSimulationCreate(MlirOperation module, const ShardCluster *cluster, const int64_t *placement);
 SHARD_EXPORTED ShardSimulation *shardSimulationCreateFor(MlirOperation module,
                                                          const ShardCluster *cluster,
-                                                         const int64_t *placement,
-                                                         const char *mcpu);
+                                                         const ShardSimulateOptions *options);
 SHARD_EXPORTED void shardSimulationDestroy(ShardSimulation *simulation); // null is fine
 
 /// As tables of text, and as JSON. To be freed with free(); null: out of memory. Thread-safe.

@@ -77,10 +77,12 @@ static void checkResult(const ShardSimulation *s) {
 }
 
 static void simulate(MlirOperation module, const ShardCluster *cluster) {
+  static const ShardSimulateOptions options = {.mostEvents =
+                                                   100000}; // a loop of a program ends soon
   char *first = NULL;
   for (int run = 0; run < 2; ++run) {
     nErrors = 0;
-    ShardSimulation *s = shardSimulationCreate(module, cluster, NULL);
+    ShardSimulation *s = shardSimulationCreateFor(module, cluster, &options);
     require(nErrors == (s ? 0 : 1), "a refusal is one error");
     if (!s)
       return;

@@ -454,6 +454,43 @@ static void testRefusals(void) {
   shardClusterDestroy(cluster);
 }
 
+/// The least bound on events under which a pipeline of 4 stages and 64 turns is simulated.
+static int64_t leastEvents(const ShardCluster *cluster, const char *text, const int64_t *placement,
+                           int32_t *outClasses) {
+  int64_t low = 1, high = 1 << 20;
+  while (low < high) {
+    ShardSimulateOptions options = {.placement = placement, .mostEvents = low + (high - low) / 2};
+    char error[1024];
+    ShardSimulation *s = simulateTextFor(text, cluster, &options, error, sizeof(error));
+    check(s || strstr(error, "events: a loop that communicates is too long"), "its error", error);
+    if (s) {
+      high = options.mostEvents;
+      *outClasses = s->nClasses;
+    } else {
+      low = options.mostEvents + 1;
+    }
+    shardSimulationDestroy(s);
+  }
+  return low;
+}
+
+/// Every class counts, not the first of a stage alone: ranks that lie apart are more classes.
+static void testEvents(void) {
+  static const int64_t apart[] = {0, 2, 1, 4, 3, 5, 6, 7};
+  enum { turns = 64 };
+  ShardCluster *cluster = pairsCluster(4);
+  char *text = pipeline(4, turns);
+  int32_t nClasses = 0, nApart = 0;
+  int64_t least = leastEvents(cluster, text, NULL, &nClasses);
+  int64_t leastApart = leastEvents(cluster, text, apart, &nApart);
+  check(nApart > nClasses, "classes", NULL);
+  // A turn of any stage has at least a product, a message and its end.
+  check(least >= (int64_t)3 * turns * nClasses, "events", NULL);
+  check(leastApart - least >= (int64_t)3 * turns * (nApart - nClasses), "events of others", NULL);
+  free(text);
+  shardClusterDestroy(cluster);
+}
+
 /// Equal input, equal bytes.
 static void testBytes(void) {
   ShardCluster *cluster = pairsCluster(8);
@@ -486,6 +523,7 @@ int main(void) {
   testFolded();
   testMemory();
   testRefusals();
+  testEvents();
   testBytes();
   printf("%d checks, %d failures\n", nChecks, nFailures);
   return nFailures > 0;

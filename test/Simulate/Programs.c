@@ -116,8 +116,9 @@ static MlirLogicalResult keepError(MlirDiagnostic diagnostic, void *user) {
   return mlirLogicalResultSuccess();
 }
 
-ShardSimulation *simulateText(const char *text, const ShardCluster *cluster,
-                              const int64_t *placement, char *error, size_t errorBytes) {
+ShardSimulation *simulateTextFor(const char *text, const ShardCluster *cluster,
+                                 const ShardSimulateOptions *options, char *error,
+                                 size_t errorBytes) {
   MlirContext context = mlirContextCreateWithThreading(false);
   Error kept = {error, errorBytes};
   *error = 0;
@@ -127,11 +128,17 @@ ShardSimulation *simulateText(const char *text, const ShardCluster *cluster,
   ShardSimulation *simulation =
       mlirModuleIsNull(module)
           ? NULL
-          : shardSimulationCreate(mlirModuleGetOperation(module), cluster, placement);
+          : shardSimulationCreateFor(mlirModuleGetOperation(module), cluster, options);
   if (!mlirModuleIsNull(module))
     mlirModuleDestroy(module);
   mlirContextDestroy(context);
   return simulation;
+}
+
+ShardSimulation *simulateText(const char *text, const ShardCluster *cluster,
+                              const int64_t *placement, char *error, size_t errorBytes) {
+  return simulateTextFor(text, cluster, &(ShardSimulateOptions){.placement = placement}, error,
+                         errorBytes);
 }
 
 ShardSimulation *simulate(const char *text, const ShardCluster *cluster) {

@@ -41,6 +41,9 @@ ShardCluster *pairsCluster(int nNodes);
 /// Null after an error, whose text is in `error` [errorBytes].
 ShardSimulation *simulateText(const char *text, const ShardCluster *cluster,
                               const int64_t *placement, char *error, size_t errorBytes);
+ShardSimulation *simulateTextFor(const char *text, const ShardCluster *cluster,
+                                 const ShardSimulateOptions *options, char *error,
+                                 size_t errorBytes);
 /// The same where no error is expected: ends the process.
 ShardSimulation *simulate(const char *text, const ShardCluster *cluster);
 

@@ -66,7 +66,8 @@ bool shardOptTimesCreate(const ShardOptOptions *options, MlirOperation module, S
   *out = (ShardOptTimes){.cluster = shardClusterCreate(options->cluster, &error)};
   if (!out->cluster)
     return shardOptFailOwned(error);
-  out->simulation = shardSimulationCreateFor(module, out->cluster, NULL, options->mcpu);
+  out->simulation = shardSimulationCreateFor(module, out->cluster,
+                                             &(ShardSimulateOptions){.mcpu = options->mcpu});
   ShardWarningOptions warnings = shardOptWarningOptions(options);
   return out->simulation && mlirLogicalResultIsSuccess(
                                 shardModuleWarn(module, out->cluster, out->simulation, &warnings));

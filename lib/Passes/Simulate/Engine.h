@@ -118,7 +118,7 @@ typedef struct Engine {
   size_t movingCapacity;
   Exchange *freeExchanges;
   Request *freeRequests;
-  int64_t nSteps; // of first classes
+  int64_t nSteps; // of all classes
   bool failed;    // after one error
 } Engine;
 

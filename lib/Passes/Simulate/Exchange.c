@@ -12,6 +12,9 @@
 #include <stddef.h>
 #include <string.h>
 
+/// What a communication under way counts for in the bound on events, which so bounds memory too.
+#define EVENTS_OF_MEMORY 64
+
 //===----------------------------------------------------------------------===//
 // Times to come
 //===----------------------------------------------------------------------===//
@@ -58,6 +61,7 @@ static Exchange *newExchange(Engine *engine, const SimStep *step, int32_t nMembe
     generation = exchange->generation + 1; // what the heap still has of it is void
   } else {
     exchange = SHARD_ARENA_NEW(engine->arena, Exchange);
+    engine->nSteps += EVENTS_OF_MEMORY;
   }
   *exchange = (Exchange){.step = step,
                          .nMembers = nMembers,

@@ -9,8 +9,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-/// More steps than this are a loop that nobody means to be looked at step by step.
-#define MAX_STEPS INT64_C(20000000)
+/// Steps of all classes and uses of links, unless the caller has a bound of its own: about a
+/// minute.
+#define MOST_EVENTS INT64_C(1000000000)
 /// Events that are kept of a stage.
 #define MAX_EVENTS 65536
 
@@ -158,22 +159,30 @@ static bool runStep(Engine *engine, int32_t class, const SimStep *step) {
   return true;
 }
 
+static int64_t mostEvents(const Engine *engine) {
+  return engine->program->mostEvents > 0 ? engine->program->mostEvents : MOST_EVENTS;
+}
+
+static bool mayGoOn(const Engine *engine) {
+  return !engine->failed && engine->nSteps + engine->share->nLooks <= mostEvents(engine);
+}
+
 /// Runs a class until it is done or sleeps.
 static void runClass(Engine *engine, int32_t class) {
   ClassRun *run = &engine->runs[class];
   StageRun *stage = engineStage(engine, class);
   bool first = engineIsFirst(engine, class);
-  while (run->nFrames && engine->nSteps < MAX_STEPS) {
+  while (run->nFrames && mayGoOn(engine)) {
     Frame *frame = &run->frames[run->nFrames - 1];
     if (frame->next == frame->body->nSteps) {
-      engine->nSteps += first;
+      ++engine->nSteps;
       endTurn(engine, run);
       continue;
     }
     const SimStep *step = &frame->body->steps[frame->next];
     if (first && run->nFrames == 1 && stage->startedPs[frame->next] < 0)
       stage->startedPs[frame->next] = engine->clocks[class].ps;
-    engine->nSteps += first;
+    ++engine->nSteps;
     if (!runStep(engine, class, step)) {
       run->asleepAt = step;
       return;
@@ -241,16 +250,16 @@ static bool checkAwake(const Engine *engine) {
 
 static bool runClasses(Engine *engine) {
   do {
-    while (engine->nReady && engine->nSteps < MAX_STEPS && !engine->failed)
+    while (engine->nReady && mayGoOn(engine))
       runClass(engine, engine->ready[--engine->nReady]);
-  } while (engine->nSteps < MAX_STEPS && !engine->failed && engineAdvance(engine));
+  } while (mayGoOn(engine) && engineAdvance(engine));
   if (engine->failed)
     return false;
-  if (engine->nSteps < MAX_STEPS)
+  if (mayGoOn(engine))
     return checkAwake(engine);
   shardEmitError(engine->program->module,
                  "a step is more than %" PRId64 " events: a loop that communicates is too long",
-                 MAX_STEPS);
+                 mostEvents(engine));
   return false;
 }
 

@@ -35,6 +35,7 @@ void simShareEnter(SimShare *share, SimFlow *flow, int64_t nowPs) {
   flow->speed = SIM_WHOLE;
   flow->atPs = nowPs;
   flow->most = 1;
+  share->nLooks += flow->nEntries;
   flow->at = (int32_t)share->nFlows;
   share->flows = shardArenaGrow(share->arena, share->flows, share->nFlows, &share->capacity,
                                 share->nFlows + 1, sizeof(SimFlow *));
@@ -50,6 +51,7 @@ void simShareEnter(SimShare *share, SimFlow *flow, int64_t nowPs) {
 
 void simShareLeave(SimShare *share, SimFlow *flow) {
   SimFlow *last = share->flows[--share->nFlows];
+  share->nLooks += flow->nEntries;
   share->flows[flow->at] = last;
   last->at = flow->at;
   for (int64_t i = 0; i < flow->nEntries; ++i) {
@@ -86,6 +88,7 @@ static size_t gather(SimShare *share) {
   for (size_t f = 0; f < share->nFlows; ++f) {
     SimFlow *flow = share->flows[f];
     bool crowded = false;
+    share->nLooks += flow->nEntries;
     for (int64_t i = 0; !crowded && i < flow->nEntries; ++i)
       crowded = isCrowded(share, flow->entries[i].linkClass);
     if (!crowded)
@@ -144,6 +147,7 @@ void simShareSettle(SimShare *share, int64_t nowPs, void (*changed)(void *user, 
   int32_t nTouched = startFilling(share, n);
   while (n) {
     int64_t level = INT64_MAX;
+    share->nLooks += nTouched;
     for (int32_t i = 0; i < nTouched; ++i) {
       int64_t full = levelOf(share, share->touched[i]);
       level = full < level ? full : level;
@@ -157,6 +161,7 @@ void simShareSettle(SimShare *share, int64_t nowPs, void (*changed)(void *user, 
     size_t kept = 0;
     for (size_t f = 0; f < n; ++f) {
       SimFlow *flow = share->flows[f];
+      share->nLooks += flow->nEntries;
       bool stops = level >= flow->most;
       for (int64_t i = 0; !stops && i < flow->nEntries; ++i)
         stops = isCrowded(share, flow->entries[i].linkClass) &&

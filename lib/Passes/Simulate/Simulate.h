@@ -104,6 +104,7 @@ typedef struct SimProgram {
   const ShardCluster *cluster;
   const int64_t *placement; // null: rank r is on device r
   const char *mcpu;         // of the memory plan; null: this machine
+  int64_t mostEvents;       // of the engine; 0: its own bound
   ShardMesh mesh;
   int32_t ppAxis; // -1: one stage
   int32_t nStages;
@@ -336,7 +337,8 @@ typedef struct SimShare {
   uint32_t *stamp;  // the same
   int32_t *touched; // the same: classes in this round
   uint32_t round;
-  bool crowded; // a link that came or went has more than it carries
+  int64_t nLooks; // at what a flow uses of a link
+  bool crowded;   // a link that came or went has more than it carries
 } SimShare;
 
 SimShare *simShareCreate(int32_t nLinkClasses, ShardArena *arena);

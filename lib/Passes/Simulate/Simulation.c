@@ -274,16 +274,17 @@ static ShardSimulation *writeSimulation(const SimProgram *program, const SimClas
 
 ShardSimulation *shardSimulationCreate(MlirOperation module, const ShardCluster *cluster,
                                        const int64_t *placement) {
-  return shardSimulationCreateFor(module, cluster, placement, NULL);
+  return shardSimulationCreateFor(module, cluster, &(ShardSimulateOptions){.placement = placement});
 }
 
 ShardSimulation *shardSimulationCreateFor(MlirOperation module, const ShardCluster *cluster,
-                                          const int64_t *placement, const char *mcpu) {
+                                          const ShardSimulateOptions *options) {
   SimProgram program = {.module = module,
                         .arena = shardArenaCreate(),
                         .cluster = cluster,
-                        .placement = placement,
-                        .mcpu = mcpu};
+                        .placement = options->placement,
+                        .mcpu = options->mcpu,
+                        .mostEvents = options->mostEvents};
   SimClasses classes = {0};
   SimRun run;
   ShardSimulation *out = NULL;
