@@ -14,11 +14,19 @@
 extern "C" {
 #endif
 
-/// Live on [lower, upper), in any unit of time. Two buffers conflict if both are live at one time.
+/// Not live on [lower, upper).
+typedef struct ShardPlacementGap {
+  int64_t lower, upper;
+} ShardPlacementGap;
+
+/// Live on [lower, upper) but for its gaps, in any unit of time. Two buffers conflict if both are
+/// live at one time.
 typedef struct ShardPlacementBuffer {
   int64_t lower, upper; // lower < upper
   int64_t sizeBytes;    // 0 or more; a buffer without bytes lies at 0 and conflicts with none
   int64_t alignment;    // the offset is a multiple of it; 0 and 1: any offset
+  int64_t nGaps;
+  const ShardPlacementGap *gaps; // [nGaps], in order, apart, within the lifetime; borrowed
 } ShardPlacementBuffer;
 
 #define SHARD_PLACEMENT_DEFAULT_EFFORT INT64_C(1000000)
@@ -55,8 +63,9 @@ typedef struct ShardPlacementResult {
 ///   outOffsets  [nBuffers], bytes: a placement of height heightBytes.
 ///   outMessage  What is wrong, a constant text; may be NULL.
 ///   outWhich    Index of the buffer that is wrong, -1 if it is none; may be NULL.
-/// False: a lifetime is empty, a number is negative, or sizes and alignments add up to more than
-/// INT64_MAX / 4; nothing else is written. Running out of memory ends the process. Thread-safe.
+/// False: a lifetime is empty, gaps are not as said above, a number is negative, or sizes and
+/// alignments add up to more than INT64_MAX / 4; nothing else is written. Running out of memory
+/// ends the process. Thread-safe.
 SHARD_EXPORTED bool shardPlacementSolve(int64_t nBuffers, const ShardPlacementBuffer *buffers,
                                         const ShardPlacementOptions *options, int64_t *outOffsets,
                                         ShardPlacementResult *outResult, const char **outMessage,

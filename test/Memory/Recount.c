@@ -151,17 +151,29 @@ static Sums plannedPeak(const json_t *plan) {
   return sums;
 }
 
-/// Every buffer once for each call: with branch 0, then those that only the other branches have.
-static Sums allBuffers(const Trace *traces) {
+typedef struct Traces {
+  size_t n;
+  Trace all[1 << TRACE_CHOICES];
+} Traces;
+
+static bool isKnown(const Traces *traces, size_t before, const Instance *instance) {
+  for (size_t t = 0; t < before; ++t)
+    for (size_t k = 0; k < traces->all[t].nInstances; ++k) {
+      const Instance *other = &traces->all[t].instances[k];
+      if (mlirOperationEqual(other->op, instance->op) && other->calls == instance->calls)
+        return true;
+    }
+  return false;
+}
+
+/// Every buffer once for each call: with the first choices, then those that only others have.
+static Sums allBuffers(const Traces *traces) {
   Sums sums = {0};
-  for (int t = 0; t < 2; ++t)
-    for (size_t i = 0; i < traces[t].nInstances; ++i) {
-      const Instance *instance = &traces[t].instances[i];
-      bool known = instance->repeated || !instance->bytes || instance->first > instance->last;
-      for (size_t k = 0; t && !known && k < traces[0].nInstances; ++k)
-        known = mlirOperationEqual(traces[0].instances[k].op, instance->op) &&
-                traces[0].instances[k].offset == instance->offset;
-      if (!known)
+  for (size_t t = 0; t < traces->n; ++t)
+    for (size_t i = 0; i < traces->all[t].nInstances; ++i) {
+      const Instance *instance = &traces->all[t].instances[i];
+      bool used = !instance->repeated && instance->bytes && instance->first <= instance->last;
+      if (used && !isKnown(traces, t, instance))
         addTo(&sums, instance->class_, instance->bytes);
     }
   return sums;
@@ -190,31 +202,46 @@ static void checkRun(int64_t stage, int64_t workspace, const json_t *plan, const
   }
 }
 
+/// Runs the stage with all choices at its branches: any, if they are few, else any of so many in
+/// turn.
+static void traceAll(MlirModule module, MlirOperation func, int64_t stage, const Sums *planned,
+                     Traces *traces, Sums *outMost, Sums *outLeast, bool *outSame) {
+  int64_t nBranches = 0;
+  for (unsigned choices = 0; choices < 1u << nBranches; ++choices) {
+    Trace *trace = &traces->all[traces->n++], inside;
+    traceStage(module, func, choices, false, trace);
+    checkApart(stage, trace);
+    Sums found = mostInUse(trace, planned, outSame);
+    *outMost = found.all > outMost->all ? found : *outMost;
+    bool ignored = false;
+    traceStage(module, func, choices, true, &inside);
+    found = mostInUse(&inside, planned, &ignored);
+    *outLeast = found.all > outLeast->all ? found : *outLeast;
+    free(inside.instances);
+    nBranches = trace->nBranches > nBranches ? trace->nBranches : nBranches;
+    nBranches = nBranches < TRACE_CHOICES ? nBranches : TRACE_CHOICES;
+  }
+}
+
+static int64_t endOf(const Traces *traces) {
+  int64_t end = 0;
+  for (size_t t = 0; t < traces->n; ++t)
+    for (size_t i = 0; i < traces->all[t].nInstances; ++i) {
+      const Instance *instance = &traces->all[t].instances[i];
+      if (instance->first <= instance->last && instance->offset + instance->bytes > end)
+        end = instance->offset + instance->bytes;
+    }
+  return end;
+}
+
 static void checkStage(MlirModule module, MlirOperation func, int64_t stage, const json_t *plan,
                        const json_t *run) {
   int64_t workspace = mlirIntegerAttrGetValueInt(attributeOf(func, "spmd.workspace"));
   Sums planned = plannedPeak(plan), most = {0}, least = {0}, all;
-  Trace traces[2], inside;
-  int64_t end = 0;
+  Traces traces = {0};
   bool same = false;
-  for (int branch = 0; branch < 2; ++branch) {
-    traceStage(module, func, branch, false, &traces[branch]);
-    checkApart(stage, &traces[branch]);
-    for (size_t i = 0; i < traces[branch].nInstances; ++i) {
-      const Instance *instance = &traces[branch].instances[i];
-      if (instance->first <= instance->last && instance->offset + instance->bytes > end)
-        end = instance->offset + instance->bytes;
-    }
-    Sums found = mostInUse(&traces[branch], &planned, &same);
-    if (found.all > most.all)
-      most = found;
-    bool ignored = false;
-    traceStage(module, func, branch, true, &inside);
-    found = mostInUse(&inside, &planned, &ignored);
-    if (found.all > least.all)
-      least = found;
-    free(inside.instances);
-  }
+  traceAll(module, func, stage, &planned, &traces, &most, &least, &same);
+  int64_t end = endOf(&traces);
   printf("stage %" PRId64 ": workspace %" PRId64 ", in use at most %" PRId64 " (%" PRId64
          " if calls took no longer to use what they are handed than their ops):",
          stage, workspace, most.all, least.all);
@@ -236,7 +263,7 @@ static void checkStage(MlirModule module, MlirOperation func, int64_t stage, con
     fault("stage %" PRId64 ": the plan says other sums by class of the %" PRId64
           " bytes in use at the peak",
           stage, most.all);
-  all = allBuffers(traces);
+  all = allBuffers(&traces);
   Sums listed = sumOf(jsonGet(plan, "buffers"));
   if (!jsonInteger(plan, "buffersLeftOut") && !equal(&all, &listed)) {
     fault("stage %" PRId64 ": the plan's buffers sum to %" PRId64 ", the text's to %" PRId64
@@ -247,8 +274,8 @@ static void checkStage(MlirModule module, MlirOperation func, int64_t stage, con
   }
   if (run)
     checkRun(stage, workspace, plan, run);
-  free(traces[0].instances);
-  free(traces[1].instances);
+  for (size_t t = 0; t < traces.n; ++t)
+    free(traces.all[t].instances);
 }
 
 int main(int argc, char **argv) {

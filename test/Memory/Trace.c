@@ -30,10 +30,11 @@ typedef struct Tracer {
   Trace *out;
   Entry *entries; // a hash table with open addressing
   size_t nEntries, capacity;
-  int branch;
+  unsigned choices;
   bool inside;
-  int64_t base; // of the running function's workspace
-  int repeats;  // loops around of which this is a later step
+  uint64_t calls; // of the running function: a hash of the calls around
+  int64_t base;   // of the running function's workspace
+  int repeats;    // loops around of which this is a later step
 } Tracer;
 
 //===----------------------------------------------------------------------===//
@@ -113,6 +114,7 @@ static size_t addInstance(Tracer *t, MlirOperation op) {
   }
   Instance *instance = &out->instances[out->nInstances];
   *instance = (Instance){.op = op,
+                         .calls = t->calls,
                          .offset = t->base + integerOf(op, "spmd.offset"),
                          .bytes = integerOf(op, "spmd.bytes"),
                          .first = INT64_MAX,
@@ -198,7 +200,8 @@ static void runWhile(Tracer *t, MlirOperation op) {
 /// One of its regions.
 static void runBranch(Tracer *t, MlirOperation op) {
   intptr_t n = mlirOperationGetNumRegions(op);
-  MlirBlock block = regionOf(op, t->branch < n ? t->branch : n - 1);
+  intptr_t choice = t->choices >> t->out->nBranches++ % TRACE_CHOICES & 1;
+  MlirBlock block = regionOf(op, choice < n ? choice : n - 1);
   if (!mlirBlockIsNull(block)) // no else
     bindResults(t, op, runBlock(t, block), 0);
 }
@@ -211,6 +214,8 @@ static void runCall(Tracer *t, MlirOperation op) {
     return;
   }
   int64_t base = t->base;
+  uint64_t calls = t->calls;
+  t->calls = (calls ^ (uintptr_t)op.ptr) * UINT64_C(0x9e3779b97f4a7c15);
   if (!mlirAttributeIsNull(attributeOf(op, "spmd.workspace"))) {
     if (integerOf(op, "spmd.bytes") != integerOf(callee, "spmd.workspace"))
       fault("a call has %lld bytes for a workspace of %lld", (long long)integerOf(op, "spmd.bytes"),
@@ -224,6 +229,7 @@ static void runCall(Tracer *t, MlirOperation op) {
   bindAll(t, regionOf(callee, 0), 0, op, 0);
   bindResults(t, op, runBlock(t, regionOf(callee, 0)), 0);
   t->base = base;
+  t->calls = calls;
   if (!t->inside)
     touchOperands(t, op);
 }
@@ -270,9 +276,9 @@ static MlirOperation runBlock(Tracer *t, MlirBlock block) {
   return mlirBlockGetTerminator(block);
 }
 
-void traceStage(MlirModule module, MlirOperation stage, int branch, bool inside, Trace *out) {
+void traceStage(MlirModule module, MlirOperation stage, unsigned choices, bool inside, Trace *out) {
   *out = (Trace){0};
-  Tracer tracer = {.module = module, .out = out, .branch = branch, .inside = inside};
+  Tracer tracer = {.module = module, .out = out, .choices = choices, .inside = inside};
   grow(&tracer);
   runBlock(&tracer, regionOf(stage, 0));
   ++out->nMoments;

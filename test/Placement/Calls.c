@@ -30,14 +30,23 @@ static void expectRefused(int64_t n, const ShardPlacementBuffer *buffers,
 }
 
 static void testRefusals(void) {
-  const ShardPlacementBuffer good = {0, 2, 5, 0}, empty = {3, 3, 5, 0}, back = {3, 2, 5, 0},
-                             negative = {0, 1, -1, 0}, unaligned = {0, 1, 1, -8},
-                             half = {0, 1, INT64_MAX / 8 + 1, 0}, huge = {0, 1, INT64_MAX, 0},
-                             farAligned = {0, 1, 1, INT64_MAX};
+  const ShardPlacementBuffer good = {0, 2, 5, 0, 0, NULL}, empty = {3, 3, 5, 0, 0, NULL},
+                             back = {3, 2, 5, 0, 0, NULL}, negative = {0, 1, -1, 0, 0, NULL},
+                             unaligned = {0, 1, 1, -8, 0, NULL},
+                             half = {0, 1, INT64_MAX / 8 + 1, 0, 0, NULL},
+                             huge = {0, 1, INT64_MAX, 0, 0, NULL},
+                             farAligned = {0, 1, 1, INT64_MAX, 0, NULL};
   ShardPlacementBuffer two[2] = {good, empty};
   expectRefused(2, two, NULL, 1, "a lifetime does not end after it begins");
   two[1] = back;
   expectRefused(2, two, NULL, 1, "a lifetime does not end after it begins");
+  const ShardPlacementGap gaps[] = {{0, 1}, {4, 5}, {2, 2}, {1, 2}, {2, 3}};
+  for (int k = 0; k < 4; ++k) { // at the begin, at the end, empty, two that touch
+    two[1] = (ShardPlacementBuffer){0, 5, 1, 0, k == 3 ? 2 : 1, gaps + k};
+    expectRefused(2, two, NULL, 1, "gaps are not in order, apart, within the lifetime");
+  }
+  two[1] = (ShardPlacementBuffer){0, 5, 1, 0, -1, gaps};
+  expectRefused(2, two, NULL, 1, "gaps are not in order, apart, within the lifetime");
   two[1] = negative;
   expectRefused(2, two, NULL, 1, "a size is negative");
   two[1] = unaligned;
@@ -87,25 +96,27 @@ static void expectInfeasible(int64_t n, const ShardPlacementBuffer *buffers, int
 
 static void testByHand(void) {
   expectResult(0, NULL, 0, SHARD_PLACEMENT_OPTIMAL, 0, 0, "no buffers");
-  const ShardPlacementBuffer nothing[] = {{0, 4, 0, 0}, {1, 2, 0, 64}};
+  const ShardPlacementBuffer nothing[] = {{0, 4, 0, 0, 0, NULL}, {1, 2, 0, 64, 0, NULL}};
   expectResult(2, nothing, 1, SHARD_PLACEMENT_OPTIMAL, 0, 0, "buffers without bytes");
-  const ShardPlacementBuffer meeting[] = {{0, 2, 7, 0}, {2, 4, 9, 0}};
+  const ShardPlacementBuffer meeting[] = {{0, 2, 7, 0, 0, NULL}, {2, 4, 9, 0, 0, NULL}};
   expectResult(2, meeting, 0, SHARD_PLACEMENT_OPTIMAL, 9, 9, "lifetimes that meet do not conflict");
-  const ShardPlacementBuffer far[] = {{INT64_MIN, INT64_MAX, 3, 0}, {0, 1, 4, 0}};
+  const ShardPlacementBuffer far[] = {{INT64_MIN, INT64_MAX, 3, 0, 0, NULL}, {0, 1, 4, 0, 0, NULL}};
   expectResult(2, far, 0, SHARD_PLACEMENT_OPTIMAL, 7, 7, "the longest lifetime");
-  const ShardPlacementBuffer large[] = {{0, 2, INT64_MAX / 16, 0}, {1, 3, INT64_MAX / 16, 0}};
+  const ShardPlacementBuffer large[] = {{0, 2, INT64_MAX / 16, 0, 0, NULL},
+                                        {1, 3, INT64_MAX / 16, 0, 0, NULL}};
   expectResult(2, large, 0, SHARD_PLACEMENT_OPTIMAL, INT64_MAX / 16 * 2, INT64_MAX / 16 * 2,
                "sizes near the limit");
   // 3 bytes, then 1 at a multiple of 4: one of the two orders wastes a byte.
-  const ShardPlacementBuffer aligned[] = {{0, 2, 3, 1}, {0, 2, 1, 4}};
+  const ShardPlacementBuffer aligned[] = {{0, 2, 3, 1, 0, NULL}, {0, 2, 1, 4, 0, NULL}};
   expectResult(2, aligned, 0, SHARD_PLACEMENT_OPTIMAL, 4, 4, "aligned");
-  const ShardPlacementBuffer padded[] = {{0, 2, 3, 4}, {0, 2, 5, 4}};
+  const ShardPlacementBuffer padded[] = {{0, 2, 3, 4, 0, NULL}, {0, 2, 5, 4, 0, NULL}};
   expectResult(2, padded, 0, SHARD_PLACEMENT_OPTIMAL, 9, 9, "an end that alignment forces");
   expectInfeasible(2, padded, 8, 9, "max live fits, no placement does");
   expectInfeasible(2, meeting, 8, 9, "less than the max live");
   // Found among random ones by the brute force of Random.c.
-  const ShardPlacementBuffer crossing[] = {{5, 7, 4, 0}, {2, 4, 2, 0}, {2, 5, 2, 0}, {1, 3, 3, 0},
-                                           {1, 2, 3, 0}, {4, 7, 3, 0}, {3, 5, 2, 0}};
+  const ShardPlacementBuffer crossing[] = {
+      {5, 7, 4, 0, 0, NULL}, {2, 4, 2, 0, 0, NULL}, {2, 5, 2, 0, 0, NULL}, {1, 3, 3, 0, 0, NULL},
+      {1, 2, 3, 0, 0, NULL}, {4, 7, 3, 0, 0, NULL}, {3, 5, 2, 0, 0, NULL}};
   expectResult(7, crossing, 0, SHARD_PLACEMENT_OPTIMAL, 8, 8, "higher than the max live of 7");
   expectInfeasible(7, crossing, 7, 8, "the max live of 7");
 }
@@ -113,7 +124,8 @@ static void testByHand(void) {
 static void testLimits(void) {
   ShardPlacementBuffer buffers[64];
   for (int64_t i = 0; i < 64; ++i)
-    buffers[i] = (ShardPlacementBuffer){i * 7 % 31, i * 7 % 31 + 3 + i % 11, 1 + i * 13 % 29, 0};
+    buffers[i] =
+        (ShardPlacementBuffer){i * 7 % 31, i * 7 % 31 + 3 + i % 11, 1 + i * 13 % 29, 0, 0, NULL};
   ShardPlacementResult best = solve(64, buffers, NULL, "the default");
   ShardPlacementOptions options = {.maxEffort = -1};
   ShardPlacementResult fits = solve(64, buffers, &options, "no search");

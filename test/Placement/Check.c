@@ -36,7 +36,7 @@ static int64_t readBuffers(const char *path, bool isPlaced, ShardPlacementBuffer
                        &lower, &upper, &size, &fourth, &fifth);
     if (n == MAX_BUFFERS || nRead != 4 + isAligned + isPlaced)
       stop(path, n + 2, "not so many fields");
-    out[n] = (ShardPlacementBuffer){lower, upper, size, isAligned ? fourth : 0};
+    out[n] = (ShardPlacementBuffer){lower, upper, size, isAligned ? fourth : 0, 0, NULL};
     if (isPlaced && strcmp(ids[n], id) != 0)
       stop(path, n + 2, "another id");
     if (isPlaced)

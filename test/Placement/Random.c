@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_SMALL = 7, MAX_LARGE = 160 };
+enum { MAX_SMALL = 7, MAX_LARGE = 160, MAX_GAPS = 3 };
 
 static uint64_t randomState;
 static int64_t drawBelow(int64_t n) { // xorshift64*, Vigna 2016
@@ -24,14 +24,34 @@ static int64_t drawBelow(int64_t n) { // xorshift64*, Vigna 2016
 
 static int nFailures;
 static void fail(const char *what, int64_t n, const ShardPlacementBuffer *buffers) {
-  printf("FAIL: %s\nid,lower,upper,size,alignment\n", what);
-  for (int64_t i = 0; i < n; ++i)
-    printf("%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "\n", i, buffers[i].lower,
+  printf("FAIL: %s\nid,lower,upper,size,alignment,gaps\n", what);
+  for (int64_t i = 0; i < n; ++i) {
+    printf("%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",", i, buffers[i].lower,
            buffers[i].upper, buffers[i].sizeBytes, buffers[i].alignment);
+    for (int64_t k = 0; k < buffers[i].nGaps; ++k)
+      printf("%s%" PRId64 "-%" PRId64, k ? " " : "", buffers[i].gaps[k].lower,
+             buffers[i].gaps[k].upper);
+    printf("\n");
+  }
   ++nFailures;
 }
 
-static void drawBuffers(int64_t n, bool isAligned, ShardPlacementBuffer *buffers) {
+/// Up to MAX_GAPS gaps, in order, apart, within the lifetime.
+static int64_t drawGaps(int64_t lower, int64_t upper, ShardPlacementGap *out) {
+  int64_t n = 0;
+  for (int64_t at = lower; n < MAX_GAPS; ++n) {
+    int64_t begin = at + 1 + drawBelow(3), end = begin + 1 + drawBelow(4);
+    if (end >= upper)
+      break;
+    out[n] = (ShardPlacementGap){begin, end};
+    at = end;
+  }
+  return n;
+}
+
+/// `gaps`: where they are kept, MAX_GAPS for each; null: none has any.
+static void drawBuffers(int64_t n, bool isAligned, ShardPlacementGap *gaps,
+                        ShardPlacementBuffer *buffers) {
   int64_t times = 2 + drawBelow(2 * n), longest = 1 + drawBelow(times), sizes = 1 + drawBelow(12);
   for (int64_t i = 0; i < n; ++i) {
     int64_t lower = drawBelow(times) - times / 2;
@@ -39,12 +59,30 @@ static void drawBuffers(int64_t n, bool isAligned, ShardPlacementBuffer *buffers
                                         .upper = lower + 1 + drawBelow(longest),
                                         .sizeBytes = drawBelow(20) ? 1 + drawBelow(sizes) : 0,
                                         .alignment = isAligned ? drawBelow(6) : 0};
+    if (gaps && drawBelow(2)) {
+      buffers[i].gaps = gaps + i * MAX_GAPS;
+      buffers[i].nGaps = drawGaps(lower, buffers[i].upper, gaps + i * MAX_GAPS);
+    }
   }
 }
 
 //===----------------------------------------------------------------------===//
 // Small ones
 //===----------------------------------------------------------------------===//
+
+static bool isLive(const ShardPlacementBuffer *buffer, int64_t time) {
+  bool live = buffer->lower <= time && time < buffer->upper;
+  for (int64_t k = 0; k < buffer->nGaps; ++k)
+    live &= time < buffer->gaps[k].lower || buffer->gaps[k].upper <= time;
+  return live;
+}
+
+static bool conflict(const ShardPlacementBuffer *a, const ShardPlacementBuffer *b) {
+  for (int64_t time = a->lower; time < a->upper; ++time)
+    if (isLive(a, time) && isLive(b, time))
+      return true;
+  return false;
+}
 
 /// The least height of items [nDone, n) on top of those done, each as low as those done let it lie;
 /// some order of the items gives the least height of all.
@@ -58,8 +96,8 @@ static int64_t leastHeight(int64_t n, ShardPlacementBuffer *buffers, int64_t *of
     buffers[nDone] = buffer;
     int64_t offset = 0;
     for (int64_t i = 0; i < nDone; ++i)
-      if (buffers[i].lower < buffer.upper && buffer.lower < buffers[i].upper &&
-          buffers[i].sizeBytes && offsets[i] + buffers[i].sizeBytes > offset)
+      if (conflict(&buffers[i], &buffer) && buffers[i].sizeBytes &&
+          offsets[i] + buffers[i].sizeBytes > offset)
         offset = offsets[i] + buffers[i].sizeBytes;
     while (buffer.alignment > 1 && offset % buffer.alignment)
       ++offset;
@@ -83,7 +121,8 @@ static bool isRight(int64_t n, const ShardPlacementBuffer *buffers, const int64_
 static void testSmall(void) {
   ShardPlacementBuffer buffers[MAX_SMALL], copy[MAX_SMALL];
   int64_t offsets[MAX_SMALL], n = 1 + drawBelow(MAX_SMALL);
-  drawBuffers(n, drawBelow(2), buffers);
+  ShardPlacementGap gaps[MAX_SMALL * MAX_GAPS];
+  drawBuffers(n, drawBelow(2), drawBelow(2) ? gaps : NULL, buffers);
   memcpy(copy, buffers, sizeof copy);
   int64_t least = leastHeight(n, copy, offsets, 0, 0, INT64_MAX);
   ShardPlacementResult result;
@@ -123,19 +162,27 @@ static void solveLarge(int64_t n, const ShardPlacementBuffer *buffers, ShardPlac
 static void testLarge(void) {
   static ShardPlacementBuffer buffers[MAX_LARGE], other[MAX_LARGE];
   int64_t n = 20 + drawBelow(MAX_LARGE - 20), factor = 1 + drawBelow(1000), end = drawBelow(1000);
-  drawBuffers(n, drawBelow(3) == 0, buffers);
+  static ShardPlacementGap gaps[MAX_LARGE * MAX_GAPS], otherGaps[MAX_LARGE * MAX_GAPS];
+  drawBuffers(n, drawBelow(3) == 0, drawBelow(2) ? gaps : NULL, buffers);
   for (int64_t i = 0; i < n; ++i)
     buffers[i].sizeBytes *= 1 + drawBelow(50);
   ShardPlacementResult result, otherResult;
   solveLarge(n, buffers, &result);
   for (int64_t i = 0; i < n; ++i) { // shuffled, mirrored, scaled
     int64_t at = drawBelow(i + 1);
+    ShardPlacementGap *mirrored = otherGaps + i * MAX_GAPS;
+    for (int64_t k = 0; k < buffers[i].nGaps; ++k) {
+      const ShardPlacementGap *gap = &buffers[i].gaps[buffers[i].nGaps - 1 - k];
+      mirrored[k] = (ShardPlacementGap){end - gap->upper, end - gap->lower};
+    }
     other[i] = other[at];
     other[at] = (ShardPlacementBuffer){
         .lower = end - buffers[i].upper,
         .upper = end - buffers[i].lower,
         .sizeBytes = buffers[i].sizeBytes * factor,
-        .alignment = buffers[i].alignment > 1 ? buffers[i].alignment * factor : 0};
+        .alignment = buffers[i].alignment > 1 ? buffers[i].alignment * factor : 0,
+        .nGaps = buffers[i].nGaps,
+        .gaps = mirrored};
   }
   solveLarge(n, other, &otherResult);
   if (otherResult.verdict != result.verdict || otherResult.nNodes != result.nNodes ||

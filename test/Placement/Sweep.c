@@ -65,7 +65,10 @@ static int64_t addBuffer(Live *live, int64_t buffer) {
 SweepResult sweepPlacement(int64_t nBuffers, const ShardPlacementBuffer *buffers,
                            const int64_t *offsets) {
   SweepResult result = {.first = -1, .second = -1};
-  Moment *moments = malloc((size_t)(2 * nBuffers + 1) * sizeof(*moments));
+  int64_t mostMoments = 2 * nBuffers;
+  for (int64_t i = 0; i < nBuffers; ++i)
+    mostMoments += 2 * buffers[i].nGaps;
+  Moment *moments = malloc((size_t)(mostMoments + 1) * sizeof(*moments));
   Live live = {buffers, offsets, 0, malloc((size_t)(nBuffers + 1) * sizeof(int64_t))};
   if (!moments || !live.byOffset)
     abort();
@@ -79,6 +82,10 @@ SweepResult sweepPlacement(int64_t nBuffers, const ShardPlacementBuffer *buffers
       continue;
     moments[nMoments++] = (Moment){buffers[i].lower, i, false};
     moments[nMoments++] = (Moment){buffers[i].upper, i, true};
+    for (int64_t k = 0; k < buffers[i].nGaps; ++k) {
+      moments[nMoments++] = (Moment){buffers[i].gaps[k].lower, i, true};
+      moments[nMoments++] = (Moment){buffers[i].gaps[k].upper, i, false};
+    }
     int64_t end = endOf(&live, i);
     result.height = end > result.height ? end : result.height;
   }

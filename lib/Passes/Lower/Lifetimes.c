@@ -2,29 +2,44 @@
 // Reads: memref.alloc, func.call with `spmd.workspace` (its callee needs memory), contractions (a
 // panel), `spmd.collective` on calls of the runtime. Writes: nothing.
 // A buffer lives from the first to the last op that touches it, through everything that may alias
-// it, in program order, in loops and branches too. What is used in a loop and was there before it
-// lives through all of the loop, and so does what a step hands to the next.
+// it, in program order, in loops too, but in branches that do not pass it on (LiveTimes.c). What is
+// used in a loop and was there before it lives through all of the loop, and so does what a step
+// hands to the next.
 //===----------------------------------------------------------------------===//
 
 #include "Workspace.h"
+
+typedef struct Touches {
+  size_t n, capacity;
+  ShardTouch *all;
+} Touches;
 
 typedef struct Reader {
   ShardLowering *lowering;
   const ShardPointerMap *workspaces;
   ShardWorkspace *out;
   ShardPointerMap *positions, *bufferOf; // op -> position; memref.alloc -> number
+  Touches *touches;                      // of each buffer of `out`
+  size_t touchesCapacity;
   size_t nOps, capacity;
   MlirOperation *ops; // [nOps]
-  size_t endCapacity, parentCapacity;
-  int64_t *ends, *parents; // [nOps] the last position inside; the op around, -1: the function
+  size_t endCapacity, parentCapacity, blockCapacity, callCapacity;
+  int64_t *ends, *parents, *blockEnds; // [nOps], as in ShardOpTree
+  int64_t *nCalls;                     // [nOps] calls of functions before the op
 } Reader;
 
 //===----------------------------------------------------------------------===//
 // Positions
 //===----------------------------------------------------------------------===//
 
+static bool isCall(MlirOperation op) {
+  return shardOpIs(op, "func.call") &&
+         !mlirAttributeIsNull(shardOpGetAttribute(op, "spmd.workspace"));
+}
+
 static void numberBlock(Reader *reader, MlirBlock block, int64_t parent) {
   ShardArena *arena = reader->lowering->arena;
+  size_t begin = reader->nOps;
   for (MlirOperation op = mlirBlockGetFirstOperation(block); !mlirOperationIsNull(op);
        op = mlirOperationGetNextInBlock(op)) {
     size_t at = reader->nOps++;
@@ -33,8 +48,13 @@ static void numberBlock(Reader *reader, MlirBlock block, int64_t parent) {
         shardArenaGrow(arena, reader->ends, at, &reader->endCapacity, at + 1, sizeof(int64_t));
     reader->parents = shardArenaGrow(arena, reader->parents, at, &reader->parentCapacity, at + 1,
                                      sizeof(int64_t));
+    reader->blockEnds = shardArenaGrow(arena, reader->blockEnds, at, &reader->blockCapacity, at + 1,
+                                       sizeof(int64_t));
+    reader->nCalls =
+        shardArenaGrow(arena, reader->nCalls, at, &reader->callCapacity, at + 1, sizeof(int64_t));
     reader->ops[at] = op;
     reader->parents[at] = parent;
+    reader->nCalls[at] = at ? reader->nCalls[at - 1] + isCall(reader->ops[at - 1]) : 0;
     shardPointerMapSet(reader->positions, op.ptr, (int64_t)at);
     if (shardNameHasDialect(shardOpGetName(op), "scf"))
       for (intptr_t r = 0; r < mlirOperationGetNumRegions(op); ++r)
@@ -43,6 +63,8 @@ static void numberBlock(Reader *reader, MlirBlock block, int64_t parent) {
           numberBlock(reader, inner, (int64_t)at);
     reader->ends[at] = (int64_t)reader->nOps - 1;
   }
+  for (size_t at = begin; at < reader->nOps; at = (size_t)reader->ends[at] + 1)
+    reader->blockEnds[at] = (int64_t)reader->nOps - 1;
 }
 
 static int64_t positionOf(const Reader *reader, MlirOperation op) {
@@ -60,6 +82,7 @@ typedef struct Uses {
   Reader *reader;
   ShardWorkspaceBuffer *buffer;
   int64_t home, writerPosition; // of the memref.alloc
+  Touches touches;
   ShardPointerMap *seen;
   MlirValue *values; // that may alias the buffer
   size_t nValues, capacity;
@@ -103,38 +126,37 @@ static void enqueueAll(Uses *uses, MlirOperation op) {
         enqueue(uses, mlirBlockGetArgument(block, i));
 }
 
-static void live(ShardWorkspaceBuffer *buffer, int64_t first, int64_t last) {
-  buffer->first = first < buffer->first ? first : buffer->first;
-  buffer->last = last > buffer->last ? last : buffer->last;
-}
-
 static bool isLoop(MlirOperation op) {
   return shardNameHasDialect(shardOpGetName(op), "scf") && !shardOpIs(op, "scf.if") &&
          !shardOpIs(op, "scf.index_switch") && !shardOpIs(op, "scf.execute_region");
 }
 
+static void addTouch(Uses *uses, int64_t position) {
+  Touches *touches = &uses->touches;
+  touches->all = shardArenaGrow(uses->reader->lowering->arena, touches->all, touches->n,
+                                &touches->capacity, touches->n + 1, sizeof(ShardTouch));
+  touches->all[touches->n++] = position;
+}
+
 /// The buffer's bytes are read or written by `user`, in loops around it at each step.
 static void touch(Uses *uses, MlirOperation user) {
   const Reader *reader = uses->reader;
-  int64_t position = positionOf(reader, user), first = position, last = position;
+  int64_t position = positionOf(reader, user), at = position;
   for (int64_t p = reader->parents[position]; p >= 0; p = reader->parents[p]) {
     bool madeInside = p <= uses->home && uses->home <= reader->ends[p];
-    if (!madeInside && isLoop(reader->ops[p])) {
-      first = p;
-      last = reader->ends[p];
-    }
+    if (!madeInside && isLoop(reader->ops[p]))
+      at = p;
   }
   if (position < uses->writerPosition) {
     uses->writerPosition = position;
     uses->buffer->writer = reader->ops[position];
   }
-  live(uses->buffer, first, last);
+  addTouch(uses, at);
 }
 
 /// What a step of a loop hands to the next lives through the loop.
 static void carry(Uses *uses, MlirOperation loop) {
-  int64_t position = positionOf(uses->reader, loop);
-  live(uses->buffer, position, uses->reader->ends[position]);
+  addTouch(uses, positionOf(uses->reader, loop));
   uses->buffer->carried = true;
 }
 
@@ -207,6 +229,11 @@ static void followUses(Uses *uses, MlirValue value) {
   }
 }
 
+/// Calls at [first, end).
+static int64_t callsBetween(const Reader *reader, int64_t first, int64_t end) {
+  return reader->nCalls[end] - reader->nCalls[first];
+}
+
 static ShardMemoryClass classOf(const Uses *uses) {
   const ShardWorkspaceBuffer *buffer = uses->buffer;
   const Reader *reader = uses->reader;
@@ -215,10 +242,12 @@ static ShardMemoryClass classOf(const Uses *uses) {
   if (uses->received || (uses->sent && !uses->read))
     return SHARD_MEMORY_COMMUNICATION;
   // What a call of a function lies in between is kept across it.
-  for (int64_t p = buffer->first + 1; p < buffer->last; ++p)
-    if (shardOpIs(reader->ops[p], "func.call") &&
-        !mlirAttributeIsNull(shardOpGetAttribute(reader->ops[p], "spmd.workspace")))
-      return SHARD_MEMORY_ACTIVATIONS;
+  int64_t nCalls =
+      buffer->first < buffer->last ? callsBetween(reader, buffer->first + 1, buffer->last) : 0;
+  for (int64_t k = 0; k < buffer->nGaps; ++k)
+    nCalls -= callsBetween(reader, buffer->gaps[k].lower, buffer->gaps[k].upper);
+  if (nCalls > 0)
+    return SHARD_MEMORY_ACTIVATIONS;
   return SHARD_MEMORY_TEMPORARIES;
 }
 
@@ -254,6 +283,15 @@ static ShardWorkspaceBuffer *addBuffer(Reader *reader, MlirOperation op, int64_t
   return buffer;
 }
 
+static void findLiveTimes(const Reader *reader, Touches *touches, ShardWorkspaceBuffer *buffer) {
+  ShardOpTree tree = {.n = (int64_t)reader->nOps,
+                      .ops = reader->ops,
+                      .parents = reader->parents,
+                      .ends = reader->ends,
+                      .blockEnds = reader->blockEnds};
+  shardLiveTimesFind(reader->lowering->arena, &tree, touches->n, touches->all, buffer);
+}
+
 static MlirLogicalResult addAlloc(Reader *reader, MlirOperation op, int64_t position) {
   MlirValue result = mlirOperationGetResult(op, 0);
   MlirType type = mlirValueGetType(result);
@@ -267,8 +305,6 @@ static MlirLogicalResult addAlloc(Reader *reader, MlirOperation op, int64_t posi
   }
   ShardWorkspaceBuffer *buffer = addBuffer(reader, op, position, bytes);
   shardPointerMapSet(reader->bufferOf, op.ptr, (int64_t)reader->out->nBuffers - 1);
-  buffer->first = INT64_MAX;
-  buffer->last = -1;
   Uses uses = {.reader = reader,
                .buffer = buffer,
                .home = position,
@@ -277,6 +313,11 @@ static MlirLogicalResult addAlloc(Reader *reader, MlirOperation op, int64_t posi
   enqueue(&uses, result);
   for (size_t i = 0; i < uses.nValues; ++i)
     followUses(&uses, uses.values[i]);
+  findLiveTimes(reader, &uses.touches, buffer);
+  reader->touches =
+      shardArenaGrow(reader->lowering->arena, reader->touches, reader->out->nBuffers - 1,
+                     &reader->touchesCapacity, reader->out->nBuffers, sizeof(Touches));
+  reader->touches[reader->out->nBuffers - 1] = uses.touches;
   buffer->class_ = classOf(&uses);
   return mlirLogicalResultSuccess();
 }
@@ -321,6 +362,15 @@ static int64_t branchBuffer(const Reader *reader, MlirOperation branch, intptr_t
              : number;
 }
 
+static Touches joinTouches(Reader *reader, int64_t a, int64_t b) {
+  const Touches *one = &reader->touches[a], *other = &reader->touches[b];
+  Touches both = {.n = one->n + other->n};
+  both.all = SHARD_ARENA_ARRAY(reader->lowering->arena, ShardTouch, both.n + 1);
+  for (size_t i = 0; i < both.n; ++i)
+    both.all[i] = i < one->n ? one->all[i] : other->all[i - one->n];
+  return both;
+}
+
 /// One of two branches runs: what both hand out as one result has one place.
 static void joinBranches(Reader *reader, MlirOperation branch) {
   ShardWorkspaceBuffer *buffers = reader->out->buffers;
@@ -329,9 +379,12 @@ static void joinBranches(Reader *reader, MlirOperation branch) {
     if (a < 0 || b < 0 || buffers[a].bytes != buffers[b].bytes || buffers[a].carried ||
         buffers[b].carried || buffers[a].with >= 0 || buffers[b].with >= 0)
       continue;
-    live(&buffers[a], buffers[b].first, buffers[b].last);
+    Touches both = joinTouches(reader, a, b);
+    findLiveTimes(reader, &both, &buffers[a]);
     buffers[b].first = buffers[a].first;
     buffers[b].last = buffers[a].last;
+    buffers[b].nGaps = buffers[a].nGaps;
+    buffers[b].gaps = buffers[a].gaps;
     buffers[b].with = a;
   }
 }

@@ -33,6 +33,10 @@ static void sumLive(ShardLowering *lowering, ShardWorkspace *workspace) {
     int64_t bytes = buffer->callee ? buffer->callee->liveBytes : buffer->bytes;
     change[buffer->first] += bytes;
     change[buffer->last + 1] -= bytes;
+    for (int64_t k = 0; k < buffer->nGaps; ++k) {
+      change[buffer->gaps[k].lower] -= bytes;
+      change[buffer->gaps[k].upper] += bytes;
+    }
   }
   int64_t sum = 0;
   for (int64_t p = 0; p < workspace->nPositions; ++p) {
@@ -59,7 +63,9 @@ static MlirLogicalResult place(ShardLowering *lowering, ShardWorkspace *workspac
                                                  : used ? buffer->last + 1
                                                         : 1,
                                         .sizeBytes = used && buffer->with < 0 ? buffer->bytes : 0,
-                                        .alignment = buffer->alignment};
+                                        .alignment = buffer->alignment,
+                                        .nGaps = always ? 0 : buffer->nGaps,
+                                        .gaps = buffer->gaps};
     if (buffer->alignment > workspace->alignment)
       workspace->alignment = buffer->alignment;
   }

@@ -5,6 +5,7 @@
 #include "Lower.h"
 
 #include "shard/MemoryPlan.h"
+#include "shard/Placement.h"
 
 typedef struct ShardWorkspace ShardWorkspace;
 
@@ -17,8 +18,10 @@ typedef struct ShardWorkspaceBuffer {
   ShardMemoryClass class_;      // but of a call's
   int64_t bytes, alignment, offset;
   int64_t first, last; // positions, both included; first > last: never touched
-  bool carried;        // from one step of a loop to the next
-  int64_t with;        // the buffer of the other branch that has the same place; -1: none
+  int64_t nGaps;
+  const ShardPlacementGap *gaps; // [nGaps] positions [lower, upper) at which it is not live
+  bool carried;                  // from one step of a loop to the next
+  int64_t with;                  // the buffer of the other branch that has the same place; -1: none
 } ShardWorkspaceBuffer;
 
 /// The workspace of a function. Ops have positions in program order, those of loops and branches
@@ -34,9 +37,40 @@ struct ShardWorkspace {
   int64_t liveBytes, livePosition; // the largest sum of live bytes, through calls, and where
 };
 
+static inline bool shardWorkspaceBufferIsLive(const ShardWorkspaceBuffer *buffer,
+                                              int64_t position) {
+  for (int64_t k = 0; k < buffer->nGaps; ++k)
+    if (buffer->gaps[k].lower <= position && position < buffer->gaps[k].upper)
+      return false;
+  return buffer->first <= position && position <= buffer->last;
+}
+
 /// Lifetimes.c: the buffers of `func` with sizes, lifetimes and classes. `workspaces`: callee op ->
 /// its ShardWorkspace.
 MlirLogicalResult shardWorkspaceCollect(ShardLowering *lowering, const ShardPointerMap *workspaces,
                                         ShardWorkspace *out);
+
+/// The ops of a function by position.
+typedef struct ShardOpTree {
+  int64_t n;
+  const MlirOperation *ops; // [n]
+  const int64_t *parents;   // [n] the op around, -1: the function
+  const int64_t *ends;      // [n] the last position inside, or its own
+  const int64_t *blockEnds; // [n] the last position in the block that it is in
+} ShardOpTree;
+
+/// The position of an op that touches a buffer, of a loop if it does so in any of its steps.
+typedef int64_t ShardTouch;
+
+/// Whether a run passes only one of its regions.
+static inline bool shardIsBranch(MlirOperation op) {
+  return shardOpIs(op, "scf.if") || shardOpIs(op, "scf.index_switch");
+}
+
+/// LiveTimes.c: sets first, last and gaps of a buffer that is not carried by loops from the ops
+/// that touch it, which are sorted. Touches of an op that are in a loop are of the loop if the
+/// buffer was there before it.
+void shardLiveTimesFind(ShardArena *arena, const ShardOpTree *tree, size_t nTouches,
+                        ShardTouch *touches, ShardWorkspaceBuffer *out);
 
 #endif // SHARD_LOWER_WORKSPACE_H

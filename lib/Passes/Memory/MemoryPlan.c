@@ -225,7 +225,7 @@ static void addBytes(Planner *planner, const ShardWorkspaceBuffer *buffer, int64
 }
 
 static bool isLive(const ShardWorkspaceBuffer *buffer, int64_t position) {
-  return buffer->with < 0 && buffer->first <= position && position <= buffer->last;
+  return buffer->with < 0 && shardWorkspaceBufferIsLive(buffer, position);
 }
 
 static const int64_t *peakOf(Planner *planner, const ShardWorkspace *workspace) {
@@ -272,6 +272,10 @@ static void listSteps(Planner *planner, const ShardWorkspace *workspace, ShardMe
       continue;
     addBytes(planner, buffer, 1, change[buffer->first]);
     addBytes(planner, buffer, -1, change[buffer->last + 1]);
+    for (int64_t k = 0; k < buffer->nGaps; ++k) {
+      addBytes(planner, buffer, -1, change[buffer->gaps[k].lower]);
+      addBytes(planner, buffer, 1, change[buffer->gaps[k].upper]);
+    }
   }
   int64_t byClass[SHARD_N_MEMORY_CLASSES],
       bytes = out->argumentBytes + out->resultBytes + out->stagingBytes;

@@ -26,6 +26,7 @@ static const Order fitOrders[] = {
 enum {
   N_ORDERS = sizeof(searchOrders) / sizeof(*searchOrders),
   N_FIT_ORDERS = sizeof(fitOrders) / sizeof(*fitOrders),
+  MAX_GAPS = INT32_MAX / 8, // of all buffers
   MAX_FITS = 32,
   MAX_WORSE_FITS = 2, // by one order
   FIRST_NODES = 32,   // an item, of a search in the first round
@@ -239,10 +240,21 @@ static void searchParts(Solver *solver) {
 // The call
 //===----------------------------------------------------------------------===//
 
+static bool areGapsRight(const ShardPlacementBuffer *buffer, int64_t most) {
+  int64_t before = buffer->lower;
+  bool right = buffer->nGaps >= 0 && buffer->nGaps <= most;
+  for (int64_t k = 0; right && k < buffer->nGaps; ++k) {
+    const ShardPlacementGap *gap = &buffer->gaps[k];
+    right = before < gap->lower && gap->lower < gap->upper && gap->upper < buffer->upper;
+    before = gap->upper;
+  }
+  return right;
+}
+
 /// What is wrong with the buffers, or NULL.
 static const char *findFault(int64_t nBuffers, const ShardPlacementBuffer *buffers,
                              int64_t *outWhich) {
-  int64_t left = INT64_MAX / 4;
+  int64_t left = INT64_MAX / 4, nGaps = 0;
   *outWhich = -1;
   if (nBuffers < 0 || nBuffers > INT32_MAX / 4)
     return "too many buffers, or a negative number of them";
@@ -251,6 +263,9 @@ static const char *findFault(int64_t nBuffers, const ShardPlacementBuffer *buffe
     *outWhich = i;
     if (buffer->lower >= buffer->upper)
       return "a lifetime does not end after it begins";
+    if (!areGapsRight(buffer, MAX_GAPS - nGaps))
+      return "gaps are not in order, apart, within the lifetime";
+    nGaps += buffer->nGaps;
     if (buffer->sizeBytes < 0)
       return "a size is negative";
     if (buffer->alignment < 0)

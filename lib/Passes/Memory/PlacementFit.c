@@ -13,11 +13,13 @@ typedef struct Block {
   int32_t n, first, last;
   int32_t firsts[BLOCK_ITEMS], lasts[BLOCK_ITEMS];
   int64_t offsets[BLOCK_ITEMS], tops[BLOCK_ITEMS];
+  const Item *items[BLOCK_ITEMS];
 } Block;
 typedef struct Stack {
   ShardArena *arena;
   Block **blocks;
   int32_t n;
+  bool gaps; // some item has one
 } Stack;
 
 int64_t placementAlignUp(int64_t offset, int64_t align) {
@@ -37,6 +39,8 @@ static int64_t findGap(const Stack *stack, const Item *item, bool tightest, int6
       continue;
     for (int32_t k = 0; k < block->n; ++k) {
       if (block->firsts[k] >= item->last || block->lasts[k] <= item->first)
+        continue;
+      if (stack->gaps && !placementItemsConflict(block->items[k], item))
         continue;
       int64_t gap = block->offsets[k] - placementAlignUp(end, item->align);
       if (gap >= item->size && gap < bestGap) {
@@ -75,6 +79,7 @@ static void moveEntries(Block *to, int32_t toAt, const Block *from, int32_t from
   memmove(to->lasts + toAt, from->lasts + fromAt, (size_t)n * sizeof(*to->lasts));
   memmove(to->offsets + toAt, from->offsets + fromAt, (size_t)n * sizeof(*to->offsets));
   memmove(to->tops + toAt, from->tops + fromAt, (size_t)n * sizeof(*to->tops));
+  memmove(to->items + toAt, from->items + fromAt, (size_t)n * sizeof(*to->items));
 }
 
 static void insert(Stack *stack, const Item *item, int64_t offset) {
@@ -108,6 +113,7 @@ static void insert(Stack *stack, const Item *item, int64_t offset) {
   block->lasts[at] = item->last;
   block->offsets[at] = offset;
   block->tops[at] = offset + item->size;
+  block->items[at] = item;
   block->first = item->first < block->first ? item->first : block->first;
   block->last = item->last > block->last ? item->last : block->last;
 }
@@ -118,6 +124,8 @@ int64_t placementFit(const Part *part, const int32_t *order, bool tightest, int6
   Stack stack = {.arena = arena,
                  .blocks = SHARD_ARENA_ARRAY(arena, Block *, 2 * part->nItems / BLOCK_ITEMS + 2)};
   int64_t height = 0;
+  for (int32_t i = 0; i < part->nItems; ++i)
+    stack.gaps |= part->items[i].nGaps > 0;
   for (int32_t k = 0; k < part->nItems; ++k) {
     const Item *item = &part->items[order[k]];
     int64_t offset = findGap(&stack, item, tightest, nSteps);

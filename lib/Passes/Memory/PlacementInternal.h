@@ -5,19 +5,38 @@
 #include "../Core/Arena.h"
 #include "shard/Placement.h"
 
+/// Cliques [first, last), not empty.
+typedef struct Gap {
+  int32_t first, last;
+} Gap;
+
 /// A buffer. Time is counted in maximal cliques, the moments at which a largest set of buffers is
 /// live: two buffers conflict if and only if they share one.
 typedef struct Item {
   int32_t first, last; // cliques [first, last)
+  int32_t nGaps;       // when it is not live in between
+  Gap *gaps;           // [nGaps], in order, apart
   int64_t size, align; // in units of the instance; `align` at least 1
   double duration;     // in the caller's time; only a hint
   int64_t buffer;      // the caller's index
 } Item;
 
+/// Whether it is live in clique `c`.
+static inline bool placementItemCovers(const Item *item, int32_t c) {
+  for (int32_t k = 0; k < item->nGaps; ++k)
+    if (item->gaps[k].first <= c && c < item->gaps[k].last)
+      return false;
+  return item->first <= c && c < item->last;
+}
+/// Whether the two share a clique.
+bool placementItemsConflict(const Item *a, const Item *b);
+/// An order of gaps; 0: they are the same.
+int placementCompareGaps(const Item *a, const Item *b);
+
 /// Items that no moment separates, with a placement of them. Cliques count from 0.
 typedef struct Part {
   int32_t nItems, nCliques;
-  const Item *items; // by first, last, size, align, duration
+  const Item *items; // by first, last, size, align, gaps, duration
   int64_t *live;     // [nCliques] sizes
   int64_t bound;     // proved: no placement is lower
   int64_t height;    // of `offsets`

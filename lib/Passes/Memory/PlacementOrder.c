@@ -12,16 +12,19 @@ static uint64_t draw(uint64_t item, uint64_t seed) {
 }
 
 static double keyOf(const Item *item, OrderKey key) {
-  double width = (double)(item->last - item->first), size = (double)item->size;
+  double size = (double)item->size;
+  int32_t width = item->last - item->first;
+  for (int32_t k = 0; k < item->nGaps; ++k)
+    width -= item->gaps[k].last - item->gaps[k].first;
   switch (key) {
   case ORDER_SIZE:
     return size;
   case ORDER_WIDTH:
-    return width;
+    return (double)width;
   case ORDER_DURATION:
     return item->duration;
   case ORDER_AREA:
-    return width * size;
+    return (double)width * size;
   case ORDER_BULK:
     return item->duration * size;
   case ORDER_TOTAL:
@@ -64,7 +67,7 @@ void placementOrderSort(const Part *part, const Order *order, const double *weig
     const Item *item = &part->items[items[k]];
     int64_t total = 0;
     for (int32_t c = item->first; usesTotals && c < item->last; ++c)
-      total = totals[c] > total ? totals[c] : total;
+      total = totals[c] > total && placementItemCovers(item, c) ? totals[c] : total;
     scratch[k].item = items[k];
     for (int key = 0; key < N_ORDER_KEYS; ++key)
       scratch[k].keys[key] = weights[items[k] * N_ORDER_KEYS + key] *

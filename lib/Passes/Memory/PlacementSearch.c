@@ -64,7 +64,8 @@ struct Search {
 };
 
 static bool areAlike(const Item *a, const Item *b) {
-  return a->first == b->first && a->last == b->last && a->size == b->size && a->align == b->align;
+  return a->first == b->first && a->last == b->last && a->size == b->size && a->align == b->align &&
+         !placementCompareGaps(a, b);
 }
 
 Search *placementSearchCreate(ShardArena *arena, const Part *part) {

@@ -41,6 +41,8 @@ static bool findNeighbours(State *state) {
     int32_t *end = state->neighbourBegin + 1; // of each item, while they are filled
     for (int32_t i = 0; i < state->n; ++i)
       for (int32_t j = i + 1; j < state->n && items[j].first < items[i].last; ++j) {
+        if (!placementItemsConflict(&items[i], &items[j]))
+          continue;
         if (pass) {
           state->neighbours[end[i]++] = j;
           state->neighbours[end[j]++] = i;
@@ -65,21 +67,23 @@ static bool findNeighbours(State *state) {
 }
 
 static bool findMembers(State *state) {
+  const Item *items = state->part->items;
   int64_t n = 0;
   for (int32_t i = 0; i < state->n; ++i) {
-    n += state->part->items[i].last - state->part->items[i].first;
+    n += items[i].last - items[i].first;
     if (n > MAX_MEMBERS)
       return false;
-    for (int32_t c = state->part->items[i].first; c < state->part->items[i].last; ++c)
-      ++state->memberBegin[c + 1];
+    for (int32_t c = items[i].first; c < items[i].last; ++c)
+      state->memberBegin[c + 1] += placementItemCovers(&items[i], c);
   }
   for (int32_t c = 0; c < state->nCliques; ++c)
     state->memberBegin[c + 1] += state->memberBegin[c];
   state->members = SHARD_ARENA_ARRAY(state->arena, int32_t, n);
   int32_t *filled = state->witness; // not in use yet
   for (int32_t i = 0; i < state->n; ++i)
-    for (int32_t c = state->part->items[i].first; c < state->part->items[i].last; ++c)
-      state->members[state->memberBegin[c] + filled[c]++] = i;
+    for (int32_t c = items[i].first; c < items[i].last; ++c)
+      if (placementItemCovers(&items[i], c))
+        state->members[state->memberBegin[c] + filled[c]++] = i;
   return true;
 }
 
@@ -159,7 +163,7 @@ void placementStateTakeBack(State *state, StateMark mark) {
     const Item *item = &state->part->items[i];
     state->placed[i] = false;
     for (int32_t c = item->first; c < item->last; ++c) {
-      state->total[c] += item->size;
+      state->total[c] += placementItemCovers(item, c) ? item->size : 0;
       state->cut[c] += c + 1 < item->last;
     }
   }
@@ -213,7 +217,7 @@ static int64_t findStaleFloors(State *state, const Item *below, int64_t offset, 
     state->stale[c] = false;
     if (height > capacity)
       continue;
-    bool isAbove = below && below->first <= c && c < below->last;
+    bool isAbove = below && placementItemCovers(below, c);
     findFloor(state, c, isAbove ? offset + below->size : state->floor[c]);
     int64_t needed = heightOf(state, c, offset);
     height = needed > height ? needed : height;
@@ -264,7 +268,7 @@ PlaceEffect placementStatePlace(State *state, int32_t i, int64_t capacity, State
       raise(state, j, top, hash);
   }
   for (int32_t c = item->first; c < item->last; ++c) {
-    state->total[c] -= item->size;
+    state->total[c] -= placementItemCovers(item, c) ? item->size : 0;
     if (c + 1 < item->last && --state->cut[c] == 0)
       effect.splits = true;
   }

@@ -29,7 +29,7 @@ typedef struct State {
   int64_t *total;   // sizes of unplaced items
   int64_t *floor;   // the smallest `least` of unplaced items
   int32_t *witness; // an unplaced item with that
-  int32_t *cut;     // unplaced items that are in the next clique too
+  int32_t *cut;     // unplaced items that begin by it and end after it
   // What to take back.
   Trail itemTrail, cliqueTrail;
   int32_t *placedStack;
