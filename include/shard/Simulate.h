@@ -54,6 +54,9 @@ typedef struct ShardSimulatedEvent {
   const char *name; // the op, "linalg.matmul at model.mlir:12:5"
   int64_t layer;    // that it is part of; -1: none
   int64_t site;     // `spmd.site`; -1: none
+  int64_t bytes;    // of the message (shard/Cost.h); 0 of compute
+  const char *axes; // of the mesh that it goes along, "tp" or "dp,tp"; "" of compute
+  int32_t apart;    // 1: it waits for what was started before, or, of overlaps, is that
 } ShardSimulatedEvent;
 
 typedef struct ShardSimulatedStage {
@@ -75,7 +78,7 @@ typedef struct ShardSimulatedStage {
   intptr_t nEvents, nEventsLeftOut;   // more than 65536 are left out
   const ShardSimulatedEvent *events;  // [nEvents] of its first class, one after the other
   // What it started apart and waited for later, from its begin to its end, in the order of waits.
-  intptr_t nOverlaps;
+  intptr_t nOverlaps, nOverlapsLeftOut; // more than 65536 are left out
   const ShardSimulatedEvent *overlaps;
 } ShardSimulatedStage;
 

@@ -173,7 +173,8 @@ static void checkTrace(const json_t *trace, const json_t *plan) {
       const char *kind = json_string_value(json_object_get(event, "ph"));
       double bytes = json_number_value(resolveJson(event, "/args/bytes"));
       peak = strcmp(kind, "C") == 0 && bytes > peak ? bytes : peak;
-      if (strcmp(kind, "X") != 0)
+      bool beside = json_integer_value(json_object_get(event, "tid")) != (json_int_t)s + 1;
+      if (strcmp(kind, "X") != 0 || beside)
         continue;
       double ps = json_number_value(json_object_get(event, "dur")) * 1e6;
       end = fmax(end, json_number_value(json_object_get(event, "ts")) * 1e6 + ps);

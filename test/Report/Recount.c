@@ -6,15 +6,9 @@
 //===----------------------------------------------------------------------===//
 #define _GNU_SOURCE
 #include "ReadJson.h"
+#include "ReadProgram.h"
 
 #include "shard/Pipelines.h"
-
-#include "mlir-c/AffineExpr.h"
-#include "mlir-c/AffineMap.h"
-#include "mlir-c/BuiltinAttributes.h"
-#include "mlir-c/BuiltinTypes.h"
-#include "mlir-c/Dialect/Linalg.h"
-#include "mlir-c/IR.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -24,18 +18,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_STAGES = 64, MAX_AXES = 8, MAX_CHANNELS = 256, MAX_SETS = 1 << MAX_AXES };
-
 typedef struct Message {
   double sent, arrives;
 } Message;
 
 typedef struct Recount {
   MlirOperation module;
-  int nAxes, ppAxis; // -1: one stage
-  int64_t sizes[MAX_AXES];
-  char names[MAX_AXES][16];
-  int nStages;
+  ProgramMesh mesh;
   double flopsPerSecond, bytesPerSecond;
   double bytes[MAX_SETS]; // sent, by set of axes
   double flops[MAX_STAGES], weights[MAX_STAGES], held[MAX_STAGES], workspace[MAX_STAGES];
@@ -48,144 +37,9 @@ typedef struct Recount {
   int nShown, nCompared, nFailures;
 } Recount;
 
-static _Noreturn void stop(const char *why) {
-  fprintf(stderr, "shard-report-recount: %s\n", why);
-  exit(2);
-}
-
-//===----------------------------------------------------------------------===//
-// The program
-//===----------------------------------------------------------------------===//
-
-static MlirStringRef ref(const char *text) { return mlirStringRefCreateFromCString(text); }
-
-static bool isOp(MlirOperation op, const char *name) {
-  return mlirStringRefEqual(mlirIdentifierStr(mlirOperationGetName(op)), ref(name));
-}
-
-static MlirAttribute attributeOf(MlirOperation op, const char *name) {
-  return mlirOperationGetAttributeByName(op, ref(name));
-}
-
-static double elementsOf(MlirType type) {
-  double n = 1;
-  for (intptr_t i = 0; i < mlirShapedTypeGetRank(type); ++i)
-    n *= (double)mlirShapedTypeGetDimSize(type, i);
-  return n;
-}
-
-static double bytesOf(MlirType type) {
-  if (!mlirTypeIsARankedTensor(type))
-    return 0;
-  MlirType element = mlirShapedTypeGetElementType(type);
-  int bits = mlirTypeIsAInteger(element) ? (int)mlirIntegerTypeGetWidth(element)
-             : mlirTypeIsAF64(element)   ? 64
-             : mlirTypeIsAF32(element)   ? 32
-                                         : 16;
-  return elementsOf(type) * (bits < 8 ? 1 : bits / 8);
-}
-
-static MlirBlock blockOf(MlirOperation op) {
-  return mlirOperationGetNumRegions(op) ? mlirRegionGetFirstBlock(mlirOperationGetRegion(op, 0))
-                                        : (MlirBlock){NULL};
-}
-
-static void readMesh(Recount *r, MlirOperation grid) {
-  MlirAttribute shape = attributeOf(grid, "shape"), axes = attributeOf(grid, "spmd.axes");
-  r->nAxes = (int)mlirDenseArrayGetNumElements(shape);
-  r->ppAxis = -1;
-  if (r->nAxes > MAX_AXES)
-    stop("more axes than there are");
-  for (int a = 0; a < r->nAxes; ++a) {
-    MlirStringRef name = mlirStringAttrGetValue(mlirArrayAttrGetElement(axes, a));
-    r->sizes[a] = mlirDenseI64ArrayGetElement(shape, a);
-    snprintf(r->names[a], sizeof(r->names[a]), "%.*s", (int)name.length, name.data);
-    r->ppAxis = strcmp(r->names[a], "pp") == 0 ? a : r->ppAxis;
-  }
-  r->nStages = r->ppAxis < 0 ? 1 : (int)r->sizes[r->ppAxis];
-}
-
-static MlirOperation findFunction(const Recount *r, MlirStringRef name) {
-  MlirBlock block = blockOf(r->module);
-  for (MlirOperation op = mlirBlockGetFirstOperation(block); !mlirOperationIsNull(op);
-       op = mlirOperationGetNextInBlock(op))
-    if (isOp(op, "func.func") &&
-        mlirStringRefEqual(mlirStringAttrGetValue(attributeOf(op, "sym_name")), name))
-      return op;
-  stop("a function is called that there is not");
-}
-
-//===----------------------------------------------------------------------===//
-// Contractions
-//===----------------------------------------------------------------------===//
-
-static bool isMade(MlirValue value, const char *by, MlirOperation *out) {
-  if (!mlirValueIsAOpResult(value))
-    return false;
-  *out = mlirOpResultGetOwner(value);
-  return isOp(*out, by);
-}
-
-/// Whether the body of an op adds a product to what was there.
-static bool addsProduct(MlirOperation op) {
-  MlirBlock block = blockOf(op);
-  MlirOperation end =
-      mlirBlockIsNull(block) ? (MlirOperation){NULL} : mlirBlockGetTerminator(block);
-  MlirOperation add, multiply;
-  if (mlirOperationIsNull(end) || mlirOperationGetNumOperands(end) != 1 ||
-      !isMade(mlirOperationGetOperand(end, 0), "arith.addf", &add))
-    return false;
-  return isMade(mlirOperationGetOperand(add, 0), "arith.mulf", &multiply) ||
-         isMade(mlirOperationGetOperand(add, 1), "arith.mulf", &multiply);
-}
-
-/// Two for each point of the loops, which the operands' extents say.
-static double flopsOf(MlirOperation op) {
-  MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
-  if (name.length < 7 || memcmp(name.data, "linalg.", 7) != 0 || !addsProduct(op))
-    return 0;
-  double extents[16], all = 2;
-  int nLoops = 0;
-  MlirAttribute maps = mlirLinalgGetIndexingMapsAttribute(op);
-  for (intptr_t i = 0; i < mlirArrayAttrGetNumElements(maps); ++i) {
-    MlirAffineMap map = mlirAffineMapAttrGetValue(mlirArrayAttrGetElement(maps, i));
-    MlirType type = mlirValueGetType(mlirOperationGetOperand(op, i));
-    nLoops = (int)mlirAffineMapGetNumDims(map);
-    for (intptr_t k = 0; nLoops <= 16 && k < mlirAffineMapGetNumResults(map); ++k) {
-      MlirAffineExpr place = mlirAffineMapGetResult(map, k);
-      if (mlirAffineExprIsADim(place))
-        extents[mlirAffineDimExprGetPosition(place)] = (double)mlirShapedTypeGetDimSize(type, k);
-    }
-  }
-  for (int k = 0; k < nLoops; ++k)
-    all *= extents[k];
-  return all;
-}
-
 //===----------------------------------------------------------------------===//
 // Messages and collectives
 //===----------------------------------------------------------------------===//
-
-static double picoseconds(double seconds) { return round(seconds * 1e12); }
-
-/// Bytes of a collective that one of n ranks sends around a ring, and that a ring's time is of.
-static double ringBytes(MlirOperation op, double n) {
-  double operand = bytesOf(mlirValueGetType(mlirOperationGetOperand(op, 0)));
-  if (isOp(op, "shard.all_reduce"))
-    return 2 * (n - 1) / n * operand;
-  if (isOp(op, "shard.all_gather"))
-    return (n - 1) * operand;
-  if (isOp(op, "shard.reduce_scatter") || isOp(op, "shard.all_to_all"))
-    return (n - 1) / n * operand;
-  stop("a collective that is not counted here");
-}
-
-static int64_t integerOf(MlirOperation op, const char *name) {
-  MlirAttribute attribute = attributeOf(op, name);
-  if (mlirAttributeIsNull(attribute))
-    stop("an attribute is missing");
-  return mlirIntegerAttrGetValueInt(attribute);
-}
 
 static Message *messageOf(Recount *r, MlirOperation op, int64_t *channel) {
   *channel = integerOf(op, "spmd.channel");
@@ -199,12 +53,12 @@ static Message *messageOf(Recount *r, MlirOperation op, int64_t *channel) {
 static void runMessage(Recount *r, MlirOperation op, unsigned set) {
   int64_t channel;
   double *clock = &r->clock[r->stage];
-  if (r->ppAxis < 0 || set != 1U << r->ppAxis)
+  if (r->mesh.ppAxis < 0 || set != 1U << r->mesh.ppAxis)
     stop("messages within a stage are not counted here");
   Message *message = messageOf(r, op, &channel);
   if (isOp(op, "shard.send")) {
     double bytes = bytesOf(mlirValueGetType(mlirOperationGetOperand(op, 0)));
-    r->bytes[set] += bytes / r->nStages; // mean over all ranks
+    r->bytes[set] += bytes / r->mesh.nStages; // mean over all ranks
     *message = (Message){*clock, *clock + picoseconds(bytes / r->bytesPerSecond)};
     r->sent[channel] = true;
     *clock = message->arrives;
@@ -223,7 +77,7 @@ static void runCollective(Recount *r, MlirOperation op) {
   for (intptr_t i = 0; i < mlirDenseArrayGetNumElements(axes); ++i) {
     int16_t axis = mlirDenseI16ArrayGetElement(axes, i);
     set |= 1U << axis;
-    n *= (double)r->sizes[axis];
+    n *= (double)r->mesh.sizes[axis];
   }
   if (isOp(op, "shard.send") || isOp(op, "shard.recv")) {
     if (isOp(op, "shard.recv")) // it may come before it is asked for, and there are no loops here
@@ -233,8 +87,8 @@ static void runCollective(Recount *r, MlirOperation op) {
   }
   if (isOp(op, "shard.all_slice"))
     return;
-  double bytes = ringBytes(op, n);
-  r->bytes[set] += bytes / r->nStages;
+  double bytes = ringBytes(op, n, "shard.", "");
+  r->bytes[set] += bytes / r->mesh.nStages;
   r->clock[r->stage] += picoseconds(bytes / r->bytesPerSecond);
 }
 
@@ -248,7 +102,7 @@ static void runBlock(Recount *r, MlirBlock block) {
     MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
     if (isOp(op, "func.call")) {
       MlirAttribute callee = attributeOf(op, "callee");
-      runBlock(r, blockOf(findFunction(r, mlirFlatSymbolRefAttrGetValue(callee))));
+      runBlock(r, blockOf(findFunction(r->module, mlirFlatSymbolRefAttrGetValue(callee))));
     } else if (name.length > 4 && memcmp(name.data, "scf.", 4) == 0) {
       stop("loops are not counted here");
     } else if (!mlirAttributeIsNull(attributeOf(op, "grid_axes"))) {
@@ -279,16 +133,9 @@ static void countHeld(Recount *r, MlirOperation func) {
 }
 
 static void runProgram(Recount *r) {
-  MlirBlock block = blockOf(r->module);
-  for (MlirOperation op = mlirBlockGetFirstOperation(block); !mlirOperationIsNull(op);
-       op = mlirOperationGetNextInBlock(op))
-    if (isOp(op, "shard.grid"))
-      readMesh(r, op);
-  for (r->stage = 0; r->stage < r->nStages; ++r->stage) {
-    char name[32] = "main";
-    if (r->nStages > 1)
-      snprintf(name, sizeof(name), "main_stage%d", r->stage);
-    MlirOperation func = findFunction(r, ref(name));
+  r->mesh = readMesh(r->module);
+  for (r->stage = 0; r->stage < r->mesh.nStages; ++r->stage) {
+    MlirOperation func = stageFunction(r->module, &r->mesh, r->stage);
     countHeld(r, func);
     runBlock(r, blockOf(func));
   }
@@ -305,7 +152,7 @@ static void readBuffers(Recount *r, const char *path) {
     if (func)
       stage = !main ? -1 : strncmp(main, "@main_stage", 11) == 0 ? atoi(main + 11) : 0;
     const char *offset = strstr(line, "spmd.offset = "), *bytes = strstr(line, "spmd.bytes = ");
-    if (stage < 0 || stage >= r->nStages || !offset || !bytes)
+    if (stage < 0 || stage >= r->mesh.nStages || !offset || !bytes)
       continue;
     r->workspace[stage] =
         fmax(r->workspace[stage], strtod(offset + strlen("spmd.offset = "), NULL) +
@@ -359,11 +206,11 @@ static void compareOf(Recount *r, const char *format, int i, double counted) {
 static unsigned setOf(const Recount *r, const json_t *axes) {
   unsigned set = 0;
   for (size_t i = 0; i < json_array_size(axes); ++i)
-    for (int a = 0; a < r->nAxes; ++a) {
+    for (int a = 0; a < r->mesh.nAxes; ++a) {
       const char *name = json_string_value(json_array_get(axes, i));
       size_t length = strlen(name);
-      bool part = strncmp(r->names[a], name, length) == 0 && r->names[a][length] == '.';
-      if (part || strcmp(r->names[a], name) == 0)
+      bool part = strncmp(r->mesh.names[a], name, length) == 0 && r->mesh.names[a][length] == '.';
+      if (part || strcmp(r->mesh.names[a], name) == 0)
         set |= 1U << a;
     }
   return set;
@@ -372,7 +219,7 @@ static unsigned setOf(const Recount *r, const json_t *axes) {
 /// The rows of a set of axes together.
 static void compareBytes(Recount *r) {
   const json_t *rows = json_object_get(r->plan, "communication");
-  for (unsigned set = 0; set < 1U << r->nAxes; ++set) {
+  for (unsigned set = 0; set < 1U << r->mesh.nAxes; ++set) {
     double reported = 0, shown = 0;
     bool any = false;
     for (size_t i = 0; i < json_array_size(rows); ++i) {
@@ -400,10 +247,10 @@ static void compareBytes(Recount *r) {
 
 static void compareAll(Recount *r) {
   double step = 0, bubble = 0, most = 0;
-  for (int s = 0; s < r->nStages; ++s)
+  for (int s = 0; s < r->mesh.nStages; ++s)
     step = fmax(step, r->clock[s]);
-  for (int s = 0; s < r->nStages; ++s) {
-    bubble += (r->bubble[s] + step - r->clock[s]) / step / r->nStages;
+  for (int s = 0; s < r->mesh.nStages; ++s) {
+    bubble += (r->bubble[s] + step - r->clock[s]) / step / r->mesh.nStages;
     most = fmax(most, r->held[s] + r->workspace[s]);
     compareOf(r, "/stages/%d/cost", s, r->flops[s]);
     compareOf(r, "/memory/%d/atPeak/weight", s, r->weights[s]);

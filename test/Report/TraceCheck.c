@@ -62,7 +62,8 @@ static void checkIds(size_t i, const json_t *event, bool thread) {
 
 static void checkMetadata(size_t i, const json_t *event) {
   const json_t *arguments = json_object_get(event, "args");
-  bool sorted = strcmp(textOf(event, "name"), "process_sort_index") == 0;
+  bool sorted = strcmp(textOf(event, "name"), "process_sort_index") == 0 ||
+                strcmp(textOf(event, "name"), "thread_sort_index") == 0;
   bool named = strcmp(textOf(event, "name"), "process_name") == 0 ||
                strcmp(textOf(event, "name"), "thread_name") == 0;
   if (sorted ? !json_is_integer(json_object_get(arguments, "sort_index"))

@@ -551,6 +551,7 @@ static void testArrows(void) {
         (ShardSimulatedEvent){.kind = s < 2 ? SHARD_SIMULATED_SEND : SHARD_SIMULATED_RECEIVE,
                               .endPs = 1000000,
                               .name = "message",
+                              .axes = "pp",
                               .layer = -1};
     stages[s] = (ShardSimulatedStage){
         .firstClass = s, .nClasses = 1, .nRanks = 1, .nEvents = 1, .events = &events[s]};
@@ -563,7 +564,7 @@ static void testArrows(void) {
                                 .nClasses = nStages,
                                 .classes = classes,
                                 .clusterName = "node"};
-  char *text = shardReportFormatTrace(&simulation);
+  char *text = shardReportFormatTrace(&simulation, NULL);
   check(text && strstr(text, "\"ph\": \"s\",\n   \"id\": 1"), "trace", "no first arrow");
   check(text && strstr(text, "\"ph\": \"f\",\n   \"id\": 2"), "trace", "no second arrow");
   free(text);

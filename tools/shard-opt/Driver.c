@@ -438,6 +438,9 @@ static bool run(Driver *driver) {
     return false;
   if (stage && (strcmp(stage, "shard-propagate") == 0 || strcmp(stage, "shard-spmdize") == 0))
     inspectModule(driver, stage, op);
+  bool program = !stage && shardOptReportsProgram(options, op);
+  if (program) // written by hand, or by another tool
+    inspectModule(driver, "shard-spmdize", op);
   if (stage && options->dumpAnnotations && strcmp(stage, "shard-spmdize") == 0)
     keepText(&driver->annotations, writeAnnotations, op);
 
@@ -475,13 +478,13 @@ static bool run(Driver *driver) {
   } else if (driver->input) { // it only looked stopped
     driver->notStopped = true;
     return true;
-  } else if (!options->extractWeights && !options->simulate && !options->memoryPlan) {
+  } else if (!options->extractWeights && !options->simulate && !options->memoryPlan && !program) {
     return fail(driver, "'%s' is not sharded, and no --auto-shard=LIST says how", options->input);
   }
   clearProgress(driver);
   if (driver->failed) // a report that could not be made
     return false;
-  if (!runsPasses && !options->simulate && !options->memoryPlan &&
+  if (!runsPasses && !options->simulate && !options->memoryPlan && !program &&
       (options->nReports || options->trace || options->dumpAnnotations || options->stage >= 0 ||
        options->emit != SHARD_OPT_EMIT_MLIR))
     return fail(driver, "'--extract-weights' alone does not shard; add --auto-shard=LIST");

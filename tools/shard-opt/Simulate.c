@@ -61,6 +61,23 @@ bool shardOptCheckWarnings(const ShardOptOptions *options) {
   return !error || shardOptFailOwned(error);
 }
 
+static MlirWalkResult lookAtOp(MlirOperation op, void *user) {
+  bool *found = user; // a grid, an op that says how a model is to be sharded
+  MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
+  found[0] |= mlirStringRefEqual(name, mlirStringRefCreateFromCString("shard.grid"));
+  found[1] |= mlirStringRefEqual(name, mlirStringRefCreateFromCString("shard.sharding"));
+  return found[1] ? MlirWalkResultInterrupt : MlirWalkResultAdvance;
+}
+
+bool shardOptReportsProgram(const ShardOptOptions *options, MlirOperation module) {
+  bool found[2] = {false, false};
+  if ((!options->nReports && !options->trace) || options->degrees || options->dumpAnnotations ||
+      options->stage >= 0 || options->emit != SHARD_OPT_EMIT_MLIR)
+    return false;
+  mlirOperationWalk(module, lookAtOp, found, MlirWalkPreOrder);
+  return found[0] && !found[1];
+}
+
 bool shardOptTimesCreate(const ShardOptOptions *options, MlirOperation module, ShardOptTimes *out) {
   char *error = NULL;
   *out = (ShardOptTimes){.cluster = shardClusterCreate(options->cluster, &error)};

@@ -62,24 +62,48 @@ static int64_t groupSize(const Counter *counter, MlirOperation op) {
 }
 
 // Bytes that one of the ranks taking part sends; ring counting.
-static double bytesSent(const Counter *counter, MlirOperation op) {
+static double bytesSent(const Counter *counter, MlirOperation op, const char *kind) {
   double n = (double)groupSize(counter, op);
   double in = (double)shardTypeBytes(mlirValueGetType(mlirOperationGetOperand(op, 0)));
-  if (shardOpIs(op, "shard.all_reduce"))
+  if (strcmp(kind, "all-reduce") == 0)
     return 2 * (n - 1) / n * in;
-  if (shardOpIs(op, "shard.all_gather"))
+  if (strcmp(kind, "all-gather") == 0)
     return (n - 1) * in;
-  if (shardOpIs(op, "shard.reduce_scatter") || shardOpIs(op, "shard.all_to_all") ||
-      shardOpIs(op, "shard.broadcast"))
+  if (strcmp(kind, "reduce-scatter") == 0 || strcmp(kind, "all-to-all") == 0 ||
+      strcmp(kind, "broadcast") == 0)
     return (n - 1) / n * in;
-  if (shardOpIs(op, "shard.recv") || shardOpIs(op, "shard.all_slice"))
-    return 0;
-  return in; // shift, send
+  return in; // permute, send
 }
 
-/// A send and its receive are one call.
+/// A send and its receive are one call, and so are a start and its wait.
 static const char *kindOf(MlirOperation op) {
-  return shardOpIs(op, "shard.recv") ? NULL : shardCollectiveKind(op);
+  bool starts = true, receives = shardOpIs(op, "shard.recv");
+  const char *kind = shardCollectiveKind(op);
+  if (!kind)
+    kind = shardScheduledKind(op, &starts, &receives);
+  return starts && !receives ? kind : NULL;
+}
+
+/// The axes that an op goes along, for a program whose table has no row of it.
+static MlirAttribute axesOf(const Counter *counter, MlirOperation op) {
+  const ShardMesh *mesh = &counter->count->mesh;
+  MlirAttribute axes = shardOpGetAttribute(op, "grid_axes"), names[SHARD_MAX_AXES];
+  intptr_t n = 0;
+  if (mlirAttributeIsNull(axes) || !mlirAttributeIsADenseI16Array(axes))
+    return (MlirAttribute){NULL};
+  MlirContext context = mlirOperationGetContext(op);
+  for (intptr_t i = 0; i < mlirDenseArrayGetNumElements(axes) && n < SHARD_MAX_AXES; ++i) {
+    int16_t axis = mlirDenseI16ArrayGetElement(axes, i);
+    if (axis >= 0 && axis < mesh->nAxes)
+      names[n++] = shardAttrString(context, mesh->names[axis]);
+  }
+  return mlirArrayAttrGet(context, n, names);
+}
+
+/// Ops of no dialect that is checked may have any operands.
+static bool movesTensor(MlirOperation op) {
+  return mlirOperationGetNumOperands(op) > 0 &&
+         mlirTypeIsARankedTensor(mlirValueGetType(mlirOperationGetOperand(op, 0)));
 }
 
 static ShardCountSite *getSite(Counter *counter, int64_t number) {
@@ -118,7 +142,7 @@ static void countCall(Counter *counter, MlirOperation op, int64_t number, int64_
   MlirAttribute mark = shardOpGetAttribute(op, "spmd.round");
   if (!mlirAttributeIsNull(mark))
     shardAttrGetI64(mark, &round);
-  if (!kind || number < 0 || number > 1 << 24 || round > 0)
+  if (!kind || number < 0 || number > 1 << 24 || round > 0 || !movesTensor(op))
     return; // the receiving end of a send, another round of an exchange
   ShardCountSite *site = getSite(counter, number);
   MlirAttribute row =
@@ -131,9 +155,11 @@ static void countCall(Counter *counter, MlirOperation op, int64_t number, int64_
     site->op = copyText(counter->arena, rowGet(row, "op"),
                         shardLocationText(mlirOperationGetLocation(op), counter->arena));
     site->axes = rowGet(row, "axes");
+    if (mlirAttributeIsNull(site->axes))
+      site->axes = axesOf(counter, op);
     site->type = mlirValueGetType(mlirOperationGetOperand(op, 0));
     // Only the ranks of its stage make the call.
-    site->bytes = bytesSent(counter, op) / counter->count->nStages;
+    site->bytes = bytesSent(counter, op, kind) / counter->count->nStages;
     // What ranks send in the rounds of an exchange differs: the planner has counted it.
     MlirAttribute bytes = rowGet(row, "bytes"), type = rowGet(row, "type");
     if (round == 0 && !mlirAttributeIsNull(bytes) && mlirAttributeIsAFloat(bytes))
@@ -206,7 +232,7 @@ static MlirLogicalResult visitOp(void *user, MlirOperation op) {
   MlirStringRef name = shardOpGetName(op);
   if (shardNameHasDialect(name, "linalg")) {
     walk->flops += walk->times * stepsOf(op) * shardContractionFlops(op);
-  } else if (shardNameHasDialect(name, "shard")) {
+  } else if (shardNameHasDialect(name, "shard") || shardNameHasDialect(name, "spmd")) {
     int64_t number;
     int64_t times = walk->times * stepsOf(op);
     if (times > 0 && shardAttrGetI64(shardOpGetAttribute(op, "spmd.site"), &number)) {

@@ -37,7 +37,24 @@ char *shardReportFormatPage(const json_t *root, const char *json);
 /// What a rank does, as ShardSimulatedKind, and waiting.
 enum { SHARD_REPORT_WAIT = SHARD_SIMULATED_RECEIVE + 1, SHARD_REPORT_N_WHATS };
 extern const char *const shardReportWhatNames[SHARD_REPORT_N_WHATS];
-/// In the trace event format. From malloc; null: out of memory.
-char *shardReportFormatTrace(const ShardSimulation *simulation);
+
+/// Communications that a rank has started apart, of one sort and along the same axes: by time, none
+/// before the one before it has ended.
+typedef struct ShardReportLane {
+  ShardSimulatedKind kind;
+  const char *axes;
+  intptr_t nEvents;
+  size_t capacity;
+  ShardSimulatedEvent *events;
+} ShardReportLane;
+typedef struct ShardReportLanes {
+  size_t nLanes;
+  ShardReportLane *lanes; // by axes, then sort
+} ShardReportLanes;
+ShardReportLanes shardReportLanes(const ShardSimulatedStage *stage, ShardArena *arena);
+
+/// In the trace event format. `collectives` of the report, by site, say what they are for; null:
+/// not known. From malloc; null: out of memory.
+char *shardReportFormatTrace(const ShardSimulation *simulation, const json_t *collectives);
 
 #endif // SHARD_REPORT_INTERNAL_H

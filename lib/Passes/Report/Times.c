@@ -60,12 +60,12 @@ static void addPart(json_t *list, Span *open, int64_t *spent, int64_t at, int64_
 }
 
 /// The step in equal parts, each with what most of it is spent on.
-static json_t *coarseTimeline(const ShardSimulatedStage *stage, int64_t partPs) {
+static json_t *coarseTimeline(const ShardSimulatedEvent *events, intptr_t n, int64_t partPs) {
   json_t *list = json_array();
   Span open = {0};
   int64_t spent[SHARD_REPORT_N_WHATS] = {0}, at = 0;
-  for (intptr_t i = 0; i < stage->nEvents; ++i) {
-    const ShardSimulatedEvent *event = &stage->events[i];
+  for (intptr_t i = 0; i < n; ++i) {
+    const ShardSimulatedEvent *event = &events[i];
     for (int half = 0; half < 2; ++half) {
       int64_t work = event->beginPs + event->waitPs;
       int64_t begin = half ? work : event->beginPs, end = half ? event->endPs : work;
@@ -86,12 +86,14 @@ static json_t *coarseTimeline(const ShardSimulatedStage *stage, int64_t partPs) 
   return list;
 }
 
-/// Adds `timeline` to a stage of the JSON, and the length of its parts: 0 where each span is exact.
-static void addTimeline(json_t *json, const ShardSimulatedStage *stage, int64_t stepPs) {
+/// Adds `timeline` to a stage or lane of the JSON, and the length of its parts: 0 where each span
+/// is exact.
+static void addTimeline(json_t *json, const ShardSimulatedEvent *events, intptr_t n,
+                        int64_t stepPs) {
   json_t *list = json_array();
   Span open = {0};
-  for (intptr_t i = 0; i < stage->nEvents; ++i) {
-    const ShardSimulatedEvent *event = &stage->events[i];
+  for (intptr_t i = 0; i < n; ++i) {
+    const ShardSimulatedEvent *event = &events[i];
     int64_t work = event->beginPs + event->waitPs;
     addSpan(list, &open, (Span){shardReportWhatNames[SHARD_REPORT_WAIT], event->beginPs, work});
     addSpan(list, &open, (Span){shardReportWhatNames[event->kind], work, event->endPs});
@@ -102,10 +104,26 @@ static void addTimeline(json_t *json, const ShardSimulatedStage *stage, int64_t 
   if (json_array_size(list) > mostSpans) {
     partPs = stepPs / mostSpans + 1;
     json_decref(list);
-    list = coarseTimeline(stage, partPs);
+    list = coarseTimeline(events, n, partPs);
   }
   json_object_set_new(json, "timeline", list);
   json_object_set_new(json, "timelinePartPs", json_integer(partPs));
+}
+
+/// What a rank has under way beside what it does.
+static json_t *lanesJson(const ShardSimulatedStage *stage, int64_t stepPs) {
+  ShardArena *arena = shardArenaCreate();
+  ShardReportLanes lanes = shardReportLanes(stage, arena);
+  json_t *list = json_array();
+  for (size_t l = 0; l < lanes.nLanes; ++l) {
+    const ShardReportLane *lane = &lanes.lanes[l];
+    json_t *row = json_pack("{s:s, s:o}", "what", shardReportWhatNames[lane->kind], "axes",
+                            shardReportText(mlirStringRefCreateFromCString(lane->axes)));
+    addTimeline(row, lane->events, lane->nEvents, stepPs);
+    json_array_append_new(list, row);
+  }
+  shardArenaDestroy(arena);
+  return list;
 }
 
 static json_t *simulationJson(const ShardSimulation *simulation) {
@@ -114,10 +132,12 @@ static json_t *simulationJson(const ShardSimulation *simulation) {
   free(text);
   json_t *stages = json_object_get(root, "stages");
   for (int32_t i = 0; i < simulation->nStages; ++i) {
+    const ShardSimulatedStage *from = &simulation->stages[i];
     json_t *stage = json_array_get(stages, (size_t)i);
-    addTimeline(stage, &simulation->stages[i], simulation->stepPs);
+    addTimeline(stage, from->events, from->nEvents, simulation->stepPs);
+    json_object_set_new(stage, "apart", lanesJson(from, simulation->stepPs));
     json_object_set_new(stage, "eventsLeftOut",
-                        json_integer((json_int_t)simulation->stages[i].nEventsLeftOut));
+                        json_integer(from->nEventsLeftOut + from->nOverlapsLeftOut));
   }
   return root;
 }
@@ -295,5 +315,5 @@ void shardReportAddTimes(ShardReport *report, const ShardCluster *cluster,
   json_object_set_new(root, "memory", memory);
   json_object_set_new(root, "simulation", simulationJson(simulation));
   addSiteTimes(json_object_get(root, "communication"), simulation);
-  report->trace = shardReportFormatTrace(simulation);
+  report->trace = shardReportFormatTrace(simulation, json_object_get(root, "collectives"));
 }

@@ -11,7 +11,8 @@ typedef struct Output {
   const SimProgram *program;
   const SimClasses *classes;
   const SimRun *run;
-  ShardArena *arena; // of the simulation
+  ShardArena *arena;   // of the simulation
+  const char **axesOf; // [nNumbered] null: not asked for yet
   ShardSimulation *out;
 } Output;
 
@@ -97,6 +98,28 @@ static const char *opText(const Output *o, MlirOperation op) {
                           shardLocationText(mlirOperationGetLocation(op), o->arena));
 }
 
+/// Names of the mesh axes that a communication goes along.
+static const char *axesText(const Output *o, uint32_t axes) {
+  const char *text = "";
+  for (int32_t a = 0; a < o->program->mesh.nAxes; ++a)
+    if (axes >> a & 1)
+      text =
+          shardArenaFormat(o->arena, "%s%s%s", text, *text ? "," : "", o->program->mesh.names[a]);
+  return text;
+}
+
+/// What an event has of a communication.
+static void describeMessage(const Output *o, const SimStep *began, ShardSimulatedEvent *out) {
+  out->axes = "";
+  if (began->kind == SIM_COMPUTE || began->kind == SIM_CALL)
+    return;
+  out->bytes = began->bytes;
+  if (!o->axesOf[began->number])
+    o->axesOf[began->number] = axesText(o, began->axes);
+  out->axes = o->axesOf[began->number];
+  out->apart = began->starts;
+}
+
 static ShardSimulatedEvent *listEvents(const Output *o, const SimEvents *events,
                                        ShardPointerMap *nameOf) {
   static const ShardSimulatedKind kinds[] = {[SIM_COMPUTE] = SHARD_SIMULATED_COMPUTE,
@@ -122,6 +145,7 @@ static ShardSimulatedEvent *listEvents(const Output *o, const SimEvents *events,
                                     .name = (const char *)(intptr_t)name,
                                     .layer = layer < 0 ? simIntegerOf(op, "spmd.layer", -1) : layer,
                                     .site = simIntegerOf(event->began->op, "spmd.site", -1)};
+    describeMessage(o, event->began, &list[i]);
   }
   return list;
 }
@@ -134,6 +158,7 @@ static void writeEvents(const Output *o, int32_t s, ShardSimulatedStage *out) {
   out->nEventsLeftOut = (intptr_t)events->nLeftOut;
   out->overlaps = listEvents(o, overlaps, nameOf);
   out->nOverlaps = (intptr_t)overlaps->nEvents;
+  out->nOverlapsLeftOut = (intptr_t)overlaps->nLeftOut;
 }
 
 static void writeStages(const Output *o) {
@@ -264,7 +289,8 @@ static ShardSimulation *writeSimulation(const SimProgram *program, const SimClas
   out->stepPs = run->stepPs;
   out->nRanks = program->nRanks;
   out->nLoopsOnce = program->nLoopsOnce;
-  Output output = {program, classes, run, arena, out};
+  const char **axesOf = SHARD_ARENA_ARRAY(arena, const char *, program->nNumbered);
+  Output output = {program, classes, run, arena, axesOf, out};
   writeClasses(&output);
   writeStages(&output);
   writeSites(&output);
