@@ -128,11 +128,13 @@ bool shardMeshRead(MlirOperation module, ShardArena *arena, ShardMesh *out) {
   if (n < 1 || n > SHARD_MAX_AXES || mlirArrayAttrGetNumElements(axes) != n)
     return false;
   ShardMesh mesh = {.nAxes = (int32_t)n};
+  int64_t devices = 1;
   for (intptr_t i = 0; i < n; ++i) {
     MlirAttribute name = mlirArrayAttrGetElement(axes, i);
     mesh.sizes[i] = mlirDenseI64ArrayGetElement(shape, i);
-    if (!mlirAttributeIsAString(name) || mesh.sizes[i] < 1 || mesh.sizes[i] > MAX_DEGREE)
+    if (!mlirAttributeIsAString(name) || mesh.sizes[i] < 1 || mesh.sizes[i] > MAX_DEGREE / devices)
       return false;
+    devices *= mesh.sizes[i];
     MlirStringRef text = mlirStringAttrGetValue(name);
     mesh.names[i] = shardArenaCopyString(arena, text.data, text.length);
   }

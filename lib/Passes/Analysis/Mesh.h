@@ -33,7 +33,8 @@ int32_t shardMeshFindAxis(const ShardMesh *mesh, const char *name); // -1 if non
 int64_t shardMeshDeviceCount(const ShardMesh *mesh);
 /// Coordinates of a rank, major first. `coordinates` has [nAxes].
 void shardMeshCoordinates(const ShardMesh *mesh, int64_t rank, int64_t *coordinates);
-/// Reads `shard.grid @mesh` of the module. False, without a diagnostic, when there is none.
+/// Reads `shard.grid @mesh` of the module. False, without a diagnostic, when there is none that
+/// names its axes, or it has more devices than degrees can ask for (2^20).
 bool shardMeshRead(MlirOperation module, ShardArena *arena, ShardMesh *out);
 /// Writes (or replaces) `shard.grid @mesh(shape = ...) {spmd.axes = [...]}` at the module's top.
 void shardMeshWrite(MlirOperation module, const ShardMesh *mesh);

@@ -301,7 +301,8 @@ static MlirLogicalResult addAlloc(Reader *reader, MlirOperation op, int64_t posi
   for (intptr_t i = 0; i < mlirShapedTypeGetRank(type); ++i) {
     if (mlirShapedTypeIsDynamicDim(type, i))
       return shardEmitError(op, "a buffer of dynamic size has no lowering");
-    bytes *= mlirShapedTypeGetDimSize(type, i);
+    if (__builtin_mul_overflow(bytes, mlirShapedTypeGetDimSize(type, i), &bytes))
+      return shardEmitError(op, "the buffers of this function are too large to count");
   }
   ShardWorkspaceBuffer *buffer = addBuffer(reader, op, position, bytes);
   shardPointerMapSet(reader->bufferOf, op.ptr, (int64_t)reader->out->nBuffers - 1);

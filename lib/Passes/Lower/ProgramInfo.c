@@ -150,12 +150,17 @@ static bool isAxisLists(MlirAttribute sharding, intptr_t nDims) {
   return true;
 }
 
+/// Of a value with a window; others have any rank.
+enum { MAX_WINDOW_RANK = 64 };
+/// Bytes of all tensors on all ranks are counted in 64 bits: the bound of shard-import.
+#define MAX_ELEMENTS (INT64_C(1) << 48)
+
 /// Whether `spmd.window` (or none) says where a value of `type` lies in a whole one.
 static bool isWindow(MlirAttribute window, MlirType type) {
   if (mlirAttributeIsNull(window))
     return true;
   if (!mlirAttributeIsADenseI64Array(window) || mlirDenseArrayGetNumElements(window) != 3 ||
-      !mlirTypeIsARankedTensor(type))
+      !mlirTypeIsARankedTensor(type) || mlirShapedTypeGetRank(type) > MAX_WINDOW_RANK)
     return false;
   int64_t dim = mlirDenseI64ArrayGetElement(window, 0);
   int64_t offset = mlirDenseI64ArrayGetElement(window, 1);
@@ -168,9 +173,9 @@ static bool isWindow(MlirAttribute window, MlirType type) {
 static MlirType wholeType(MlirAttribute window, MlirType type) {
   if (mlirAttributeIsNull(window))
     return type;
-  int64_t shape[64];
+  int64_t shape[MAX_WINDOW_RANK];
   intptr_t rank = (intptr_t)mlirShapedTypeGetRank(type);
-  for (intptr_t d = 0; d < rank && d < 64; ++d)
+  for (intptr_t d = 0; d < rank; ++d)
     shape[d] = d == mlirDenseI64ArrayGetElement(window, 0) ? mlirDenseI64ArrayGetElement(window, 2)
                                                            : mlirShapedTypeGetDimSize(type, d);
   return shardTensorWithShape(type, rank, shape);
@@ -200,6 +205,8 @@ static const char *checkAttributes(MlirAttribute index, MlirAttribute name, Mlir
     return mlirTypeEqual(type, local) ? NULL : "an 'spmd.global' of another type";
   if (!mlirShapedTypeHasStaticShape(local))
     return "no static shape";
+  if (isTensor && (shardTypeElementCount(local) < 0 || shardTypeElementCount(local) > MAX_ELEMENTS))
+    return "more than 2^48 elements";
   if (!mlirTypeIsAShaped(type) || !mlirShapedTypeHasStaticShape(type) ||
       mlirShapedTypeGetRank(type) != mlirShapedTypeGetRank(local) ||
       !mlirTypeEqual(mlirShapedTypeGetElementType(type), mlirShapedTypeGetElementType(local)))

@@ -132,3 +132,37 @@ shard.grid @mesh(shape = 2x2) {spmd.axes = ["tp.0", "tp.1"]}
 func.func @main(%x: tensor<6x1xf32> {spmd.global = tensor<24x1xf32>, spmd.sharding = [["tp.0"], ["tp.1"], []], spmd.view = array<i64: 6, 4, 1>}) -> tensor<6x1xf32> {
   return %x : tensor<6x1xf32>
 }
+
+// -----
+
+// Sizes that leave 64 bits, in a program that did not come through shard-import.
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @below {{the buffers of this function are too large to count}}
+  %wide = tensor.empty() : tensor<4294967296x1073741824x8xf32>
+  %0 = linalg.broadcast ins(%x : tensor<8xf32>) outs(%wide : tensor<4294967296x1073741824x8xf32>) dimensions = [0, 1]
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<8xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<8xf32>) -> tensor<8xf32>
+  %1 = linalg.reduce ins(%0 : tensor<4294967296x1073741824x8xf32>) outs(%init : tensor<8xf32>) dimensions = [0, 1]
+    (%in: f32, %sum: f32) {
+      %2 = arith.addf %in, %sum : f32
+      linalg.yield %2 : f32
+    }
+  return %1 : tensor<8xf32>
+}
+
+// -----
+
+// expected-error @below {{argument 0 has more than 2^48 elements}}
+func.func @main(%x: tensor<4294967296x1073741824xf32>) -> tensor<4294967296x1073741824xf32> {
+  return %x : tensor<4294967296x1073741824xf32>
+}
+
+// -----
+
+// More devices than 64 bits count: the product of the axes is 0 there.
+shard.grid @mesh(shape = 1048576x1048576x1048576x1048576) {spmd.axes = ["dp", "ep", "sp", "tp"]}
+// expected-error @below {{'spmd.sharding' names 'dp', which the mesh has not}}
+func.func @main(%x: tensor<4x8xf32> {spmd.global = tensor<4x8xf32>, spmd.sharding = [["dp", "ep", "sp", "tp"], []]}) -> tensor<4x8xf32> {
+  return %x : tensor<4x8xf32>
+}
