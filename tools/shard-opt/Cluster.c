@@ -64,9 +64,8 @@ static bool checkOptions(const ShardOptOptions *options) {
   if (!options->cluster)
     return shardOptFail("'--%s' needs a cluster: --cluster=FILE|PRESET[:DEVICES]", asked);
   if (!options->printCluster && !options->explainCost)
-    return shardOptFail("'--cluster' is read by --print-cluster, --explain-cost, --simulate, "
-                        "--analyse, --report and "
-                        "--trace only; no pass uses it yet");
+    return shardOptFail("'--cluster' goes with --print-cluster, --explain-cost, --simulate, "
+                        "--analyse, --report and --trace");
   if (options->printCluster && options->explainCost)
     return shardOptFail("'--print-cluster' does not go with --explain-cost");
   static const OptionId taken[] = {ID_CLUSTER, ID_PRINT_CLUSTER, ID_EXPLAIN_COST, ID_OUTPUT,

@@ -391,7 +391,8 @@ static int32_t findCandidates(ShardTensorSearch *s, Candidate *candidates) {
           seen[c] = true;
           continue;
         }
-        bool vocabulary = shardClassIsVocabulary(model, c);
+        bool vocabulary =
+            shardClassIsVocabulary(model, c) || (pass && shardClassIsLogits(model, c));
         if (pass == 0 ? (!inLayer || vocabulary) : !vocabulary)
           continue;
         seen[c] = true;
