@@ -7,6 +7,7 @@
 
 #include "../Core/Collectives.h"
 #include "../Core/Diagnostics.h"
+#include "../Core/Numbers.h"
 #include "Work.h"
 
 #include "mlir-c/BuiltinAttributes.h"
@@ -172,7 +173,7 @@ static void countCall(Counter *counter, MlirOperation op, int64_t number, int64_
                      (size_t)site->nCalls + 1, sizeof(ShardCountCall));
   const char *text = opOfCall(counter, row, site, stage, layer);
   site->calls[site->nCalls++] = (ShardCountCall){stage, layer, text, times};
-  site->nTimes += times;
+  site->nTimes = shardAddCounts(site->nTimes, times);
 }
 
 //===----------------------------------------------------------------------===//
@@ -205,13 +206,13 @@ static void walkCall(FunctionWalk *walk, MlirOperation op, MlirOperation callee,
   if (times <= 0)
     return;
   if (shardPointerMapGet(quiet, callee.ptr, &flops)) {
-    walk->flops += times * flops;
+    walk->flops = shardAddCounts(walk->flops, shardMultiplyCounts(times, flops));
     return;
   }
   FunctionWalk inner = {walk->counter, walk->stage, walk->layer, times, 0, 0};
   shardAttrGetI64(shardOpGetAttribute(op, "spmd.layer"), &inner.layer);
   walkFunction(&inner, callee);
-  walk->flops += inner.flops;
+  walk->flops = shardAddCounts(walk->flops, inner.flops);
   walk->nCalls += inner.nCalls;
   if (!inner.nCalls)
     shardPointerMapSet(quiet, callee.ptr, inner.flops / times);
@@ -223,7 +224,7 @@ static int64_t stepsOf(MlirOperation op) {
   for (MlirOperation parent = mlirOperationGetParentOperation(op);
        !mlirOperationIsNull(parent) && !shardOpIs(parent, "func.func");
        parent = mlirOperationGetParentOperation(parent))
-    steps *= shardLoopTrips(parent);
+    steps = shardMultiplyCounts(steps, shardLoopTrips(parent));
   return steps;
 }
 
@@ -231,10 +232,12 @@ static MlirLogicalResult visitOp(void *user, MlirOperation op) {
   FunctionWalk *walk = user;
   MlirStringRef name = shardOpGetName(op);
   if (shardNameHasDialect(name, "linalg")) {
-    walk->flops += walk->times * stepsOf(op) * shardContractionFlops(op);
+    int64_t times = shardMultiplyCounts(walk->times, stepsOf(op));
+    walk->flops =
+        shardAddCounts(walk->flops, shardMultiplyCounts(times, shardContractionFlops(op)));
   } else if (shardNameHasDialect(name, "shard") || shardNameHasDialect(name, "spmd")) {
     int64_t number;
-    int64_t times = walk->times * stepsOf(op);
+    int64_t times = shardMultiplyCounts(walk->times, stepsOf(op));
     if (times > 0 && shardAttrGetI64(shardOpGetAttribute(op, "spmd.site"), &number)) {
       countCall(walk->counter, op, number, walk->stage, walk->layer, times);
       ++walk->nCalls;
@@ -243,7 +246,7 @@ static MlirLogicalResult visitOp(void *user, MlirOperation op) {
     MlirOperation callee = findFunction(walk->counter, op);
     if (mlirOperationIsNull(callee) || mlirBlockIsNull(shardFuncGetBody(callee)))
       return mlirLogicalResultSuccess();
-    walkCall(walk, op, callee, walk->times * stepsOf(op));
+    walkCall(walk, op, callee, shardMultiplyCounts(walk->times, stepsOf(op)));
   }
   return mlirLogicalResultSuccess();
 }

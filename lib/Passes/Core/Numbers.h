@@ -14,4 +14,14 @@ static inline int64_t shardGreatestDivisor(int64_t a, int64_t b) {
   return a;
 }
 
+/// The sum and the product of two counts, neither negative; at most INT64_MAX.
+static inline int64_t shardAddCounts(int64_t a, int64_t b) {
+  int64_t sum;
+  return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+static inline int64_t shardMultiplyCounts(int64_t a, int64_t b) {
+  int64_t product;
+  return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
+
 #endif // SHARD_CORE_NUMBERS_H

@@ -2,6 +2,7 @@
 
 #include "../Core/Collectives.h"
 #include "../Core/Diagnostics.h"
+#include "../Core/Numbers.h"
 #include "Spmd.h"
 
 #include "mlir-c/BuiltinAttributes.h"
@@ -150,7 +151,7 @@ static bool walkCalls(const CallWalk *walk, MlirBlock block) {
     }
     // What a loop calls, it calls at every step.
     CallWalk inner = *walk;
-    inner.times *= shardLoopTrips(op);
+    inner.times = shardMultiplyCounts(inner.times, shardLoopTrips(op));
     bool loop = shardNameHasDialect(shardOpGetName(op), "scf") && inner.times > 0;
     for (intptr_t g = 0; loop && g < mlirOperationGetNumRegions(op); ++g) {
       MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, g));
