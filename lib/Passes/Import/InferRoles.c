@@ -4,6 +4,8 @@
 //===----------------------------------------------------------------------===//
 #include "ImportParts.h"
 
+#include "../Analysis/Rules.h"
+
 #include "mlir-c/BuiltinTypes.h"
 
 #include <string.h>
@@ -144,12 +146,22 @@ static void visitReshape(Dims *dims, MlirOperation op, MlirValue whole, MlirValu
   }
 }
 
-/// A slice of lower rank leaves out dimensions of size 1: matched in order by size.
-static void uniteSlice(Dims *dims, MlirValue from, MlirValue to) {
-  intptr_t rankFrom = mlirShapedTypeGetRank(mlirValueGetType(from));
-  intptr_t rankTo = mlirShapedTypeGetRank(mlirValueGetType(to));
-  if (rankFrom == rankTo)
-    uniteAll(dims, from, to);
+/// A slice of lower rank leaves out dimensions of size 1: matched in order by the slice's sizes.
+static void uniteSlice(Dims *dims, MlirOperation op, MlirValue whole, MlirValue slice) {
+  MlirAttribute sizes = shardOpGetAttribute(op, "static_sizes");
+  intptr_t rank = (intptr_t)mlirShapedTypeGetRank(mlirValueGetType(whole));
+  if (!sizes.ptr || !mlirAttributeIsADenseI64Array(sizes) ||
+      mlirDenseArrayGetNumElements(sizes) != rank)
+    return;
+  int64_t *window = SHARD_ARENA_ARRAY(dims->arena, int64_t, rank + 1);
+  int32_t *matched = SHARD_ARENA_ARRAY(dims->arena, int32_t, rank + 1);
+  for (intptr_t d = 0; d < rank; ++d)
+    window[d] = mlirDenseI64ArrayGetElement(sizes, d);
+  if (!shardSliceMatchDims(mlirValueGetType(slice), rank, window, matched))
+    return;
+  for (intptr_t d = 0; d < rank; ++d)
+    if (matched[d] >= 0 && window[d] == sizeOf(whole, d))
+      unite(dims, nodeOf(dims, whole, d), nodeOf(dims, slice, matched[d]));
 }
 
 static void visitBlock(Dims *dims, MlirBlock block);
@@ -217,8 +229,11 @@ static void visitOp(Dims *dims, MlirOperation op) {
   else if (shardOpIs(op, "tensor.expand_shape"))
     visitReshape(dims, op, source, result);
   else if (shardOpIs(op, "tensor.extract_slice") && isTensor(source))
-    uniteSlice(dims, source, result);
-  else
+    uniteSlice(dims, op, source, result);
+  else if (shardOpIs(op, "tensor.insert_slice") && isTensor(source)) {
+    uniteSlice(dims, op, result, source);
+    uniteAll(dims, mlirOperationGetOperand(op, 1), result);
+  } else
     for (intptr_t i = 0; i < nOperands; ++i)
       uniteAll(dims, mlirOperationGetOperand(op, i), result);
 }

@@ -67,23 +67,52 @@ bool shardTensorPlanCut(const ShardModel *model, ShardTensorPlan *plan, int64_t 
   return cutAt(model, plan, product, &boundary);
 }
 
-/// Values of the entry that reach a call through ops that move weights; null when there is no
-/// layer. Weights that only the entry's own ops use belong to embedding and head.
+/// Does each function, or one that it calls or runs as a loop's body, multiply by a weight?
+static uint8_t *findMultiplying(const ShardModel *model, ShardArena *arena) {
+  const ShardRules *rules = model->rules;
+  uint8_t *multiplies = SHARD_ARENA_ARRAY(arena, uint8_t, rules->nFunctions);
+  for (int32_t f = 0; f < rules->nFunctions; ++f) { // callees before callers
+    const ShardFunctionInfo *info = &rules->functions[f];
+    for (int32_t o = 0; o < info->nOps && !multiplies[f]; ++o) {
+      const ShardOpRule *rule = &info->ops[o];
+      if (rule->form == SHARD_OP_CALL)
+        multiplies[f] |= multiplies[rule->callee];
+      for (int32_t g = 0; rule->form == SHARD_OP_LOOP && g < rule->nBodies; ++g)
+        multiplies[f] |= multiplies[rule->bodies[g].callee];
+      for (int32_t p = 0; rule->contraction && p < rule->nOperands; ++p)
+        multiplies[f] |= model->weight[rule->operands[p].value];
+    }
+  }
+  return multiplies;
+}
+
+/// Is the op a call, or a loop, of something that multiplies by weights?
+static bool runsLayer(const ShardOpRule *rule, const uint8_t *multiplying) {
+  bool layer = rule->form == SHARD_OP_CALL && multiplying[rule->callee];
+  for (int32_t g = 0; rule->form == SHARD_OP_LOOP && g < rule->nBodies; ++g)
+    layer |= multiplying[rule->bodies[g].callee];
+  return layer;
+}
+
+/// Values of the entry that reach a layer's call through ops that move weights; null when there is
+/// no layer: a function of a norm or of a scan is none. Weights that only the entry's own ops use
+/// belong to embedding and head.
 static uint8_t *findLayerValues(const ShardModel *model, ShardArena *arena) {
   const ShardRules *rules = model->rules;
-  if (rules->nFunctions == 1)
-    return NULL;
+  const uint8_t *multiplying = findMultiplying(model, arena);
   uint8_t *reaches = SHARD_ARENA_ARRAY(arena, uint8_t, rules->nValues + 1);
+  bool any = false;
   const ShardFunctionInfo *info = &rules->functions[model->entry];
   for (int32_t o = info->nOps - 1; o >= 0; --o) {
     const ShardOpRule *rule = &info->ops[o];
-    bool wanted = rule->form == SHARD_OP_CALL || rule->form == SHARD_OP_LOOP;
+    bool wanted = runsLayer(rule, multiplying);
+    any |= wanted;
     for (int32_t r = 0; r < rule->nResults; ++r)
       wanted |= reaches[rule->results[r].value] && model->weight[rule->results[r].value];
     for (int32_t p = 0; wanted && p < rule->nOperands; ++p)
       reaches[rule->operands[p].value] = 1;
   }
-  return reaches;
+  return any ? reaches : NULL;
 }
 
 typedef struct Candidate {
