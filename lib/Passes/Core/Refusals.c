@@ -118,7 +118,7 @@ static const ShardMessage messages[] = {
     {"--dim: '…' sets an extent of 0; at least 1 expected", 0, 0},
     {"--dim: argument … has no dimension …", 0, 0},
     {"--dim: dimension … of argument … is … and cannot be set to …", 0, 0},
-    {"--dim: the entry has no argument '…'", 0, 0},
+    {"--dim: the entry has no argument '…'; expected a number below …, '*', or a name, which --args gives", 0, 0},
     {"LLVM knows no CPU '…' of this machine's architecture", 0, 0},
     {"LLVM's optimiser failed: …", 0, 0},
     {"a dynamic shape is left; set it with --dim=ARG:D=N", 0, 0},

@@ -127,8 +127,10 @@ static MlirLogicalResult setOne(const ShardImport *import, DimRequests *requests
   }
   intptr_t argument = findArgument(import, requests->names, text, nameLength);
   if (argument < 0)
-    return shardEmitErrorAt(nowhere, "--dim: the entry has no argument '%.*s'", (int)nameLength,
-                            text);
+    return shardEmitErrorAt(nowhere,
+                            "--dim: the entry has no argument '%.*s'; expected a number below "
+                            "%td, '*', or a name, which --args gives",
+                            (int)nameLength, text, mlirBlockGetNumArguments(body));
   MlirType type = mlirValueGetType(mlirBlockGetArgument(body, argument));
   if (!mlirTypeIsARankedTensor(type) || dim >= mlirShapedTypeGetRank(type))
     return shardEmitErrorAt(nowhere, "--dim: argument %td has no dimension %lld", argument,

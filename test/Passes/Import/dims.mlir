@@ -8,7 +8,7 @@
 // RUN: not shard-opt %s --pass-pipeline='builtin.module(shard-import{dims=0:1=4})' 2>&1 | FileCheck %s --check-prefix=STATIC
 // UNSET: dims.mlir:[[#@LINE+11]]:1: error: dimension 0 of argument 0 is dynamic; give its extent with --dim=0:0=N, or a bound with --dim=0:0=..MAX
 // NO-DIM: error: --dim: argument 0 has no dimension 2
-// NO-ARG: error: --dim: the entry has no argument 'x'
+// NO-ARG: error: --dim: the entry has no argument 'x'; expected a number below {{[0-9]+}}, '*', or a name, which --args gives
 // FORM: error: --dim: '0:0=' is not of the form ARG:D=N, ARG:D=..MAX or ARG:D=MIN..MAX
 // ZERO: error: --dim: '0:0=0' sets an extent of 0; at least 1 expected
 // STATIC: error: --dim: dimension 1 of argument 0 is 16 and cannot be set to 4
