@@ -153,6 +153,10 @@ static void uniteSlice(Dims *dims, MlirOperation op, MlirValue whole, MlirValue 
   if (!sizes.ptr || !mlirAttributeIsADenseI64Array(sizes) ||
       mlirDenseArrayGetNumElements(sizes) != rank)
     return;
+  if (rank == mlirShapedTypeGetRank(mlirValueGetType(slice))) {
+    uniteAll(dims, whole, slice);
+    return;
+  }
   int64_t *window = SHARD_ARENA_ARRAY(dims->arena, int64_t, rank + 1);
   int32_t *matched = SHARD_ARENA_ARRAY(dims->arena, int32_t, rank + 1);
   for (intptr_t d = 0; d < rank; ++d)
