@@ -315,8 +315,9 @@ static MlirLogicalResult addAlloc(Reader *reader, MlirOperation op, int64_t posi
   for (size_t i = 0; i < uses.nValues; ++i)
     followUses(&uses, uses.values[i]);
   findLiveTimes(reader, &uses.touches, buffer);
+  // Panels and calls have a number too, and none of these.
   reader->touches =
-      shardArenaGrow(reader->lowering->arena, reader->touches, reader->out->nBuffers - 1,
+      shardArenaGrow(reader->lowering->arena, reader->touches, reader->touchesCapacity,
                      &reader->touchesCapacity, reader->out->nBuffers, sizeof(Touches));
   reader->touches[reader->out->nBuffers - 1] = uses.touches;
   buffer->class_ = classOf(&uses);
