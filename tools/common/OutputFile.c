@@ -4,10 +4,59 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+//===----------------------------------------------------------------------===//
+// Signals
+//===----------------------------------------------------------------------===//
+
+// Names that a signal may read at any time: they are never freed. A file beyond them is not
+// removed.
+static char temporaries[32][PATH_MAX];
+static pid_t owner;
+
+void shardOutputFileMark(const char *temporary) {
+  for (size_t i = 0; owner && i < sizeof temporaries / sizeof *temporaries; ++i)
+    if (!*temporaries[i] && strlen(temporary) < PATH_MAX) {
+      strcpy(temporaries[i], temporary);
+      return;
+    }
+}
+
+void shardOutputFileUnmark(const char *temporary) {
+  for (size_t i = 0; owner && i < sizeof temporaries / sizeof *temporaries; ++i)
+    if (strcmp(temporaries[i], temporary) == 0)
+      *temporaries[i] = 0;
+}
+
+static void removeAll(int signal) {
+  for (size_t i = 0; getpid() == owner && i < sizeof temporaries / sizeof *temporaries; ++i)
+    if (*temporaries[i])
+      unlink(temporaries[i]);
+  raise(signal); // with its default action
+}
+
+void shardOutputFilesRemoveOnSignal(void) {
+  static const int signals[] = {SIGHUP, SIGINT, SIGTERM, SIGPIPE, SIGXCPU};
+  owner = getpid();
+  for (size_t i = 0; i < sizeof signals / sizeof *signals; ++i) {
+    struct sigaction action, now;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = removeAll;
+    action.sa_flags = (int)SA_RESETHAND | SA_NODEFER;
+    if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+      sigaction(signals[i], &action, NULL);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
 
 static bool fail(char *message, size_t messageBytes, const char *path, int error) {
   snprintf(message, messageBytes, "cannot write '%s': %s", path, strerror(error));
@@ -15,6 +64,8 @@ static bool fail(char *message, size_t messageBytes, const char *path, int error
 }
 
 static void release(ShardOutputFile *file) {
+  if (file->tempPath)
+    shardOutputFileUnmark(file->tempPath);
   free(file->path);
   free(file->tempPath);
   *file = (ShardOutputFile){0};
@@ -61,6 +112,8 @@ bool shardOutputFileOpen(const char *path, ShardOutputFile *out, char *message,
   }
   int error = errno;
   out->stream = fd >= 0 ? fdopen(fd, "w") : NULL;
+  if (out->stream && out->tempPath)
+    shardOutputFileMark(out->tempPath);
   if (out->stream)
     return true;
   if (fd >= 0)
@@ -69,6 +122,18 @@ bool shardOutputFileOpen(const char *path, ShardOutputFile *out, char *message,
     unlink(out->tempPath);
   release(out);
   return fail(message, messageBytes, path, error);
+}
+
+bool shardOutputFileCheck(const char *path, char *message, size_t messageBytes) {
+  struct stat status;
+  // Whoever reads a pipe would take it for the end when it is closed again.
+  if (stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))
+    return access(path, W_OK) == 0 || fail(message, messageBytes, path, errno);
+  ShardOutputFile file;
+  if (!shardOutputFileOpen(path, &file, message, messageBytes))
+    return false;
+  shardOutputFileAbandon(&file);
+  return true;
 }
 
 bool shardOutputFileCommit(ShardOutputFile *file, char *message, size_t messageBytes) {

@@ -20,9 +20,18 @@ mode_t shardOutputFileNewMode(void);
 /// False: "cannot write 'x': Permission denied" in `message`, cut to messageBytes; nothing is left.
 bool shardOutputFileOpen(const char *path, ShardOutputFile *out, char *message,
                          size_t messageBytes);
+/// Whether the output could be opened, before anything long is done for it. False: `message`.
+bool shardOutputFileCheck(const char *path, char *message, size_t messageBytes);
 /// Closes the file and puts it in place. False: `message`; nothing is left. Releases `file`.
 bool shardOutputFileCommit(ShardOutputFile *file, char *message, size_t messageBytes);
 /// Closes and removes what was written. Empty is fine.
 void shardOutputFileAbandon(ShardOutputFile *file);
+
+/// A signal that ends the process removes a file of this name too, until it is unmarked.
+void shardOutputFileMark(const char *temporary);
+void shardOutputFileUnmark(const char *temporary);
+/// For a program's main: SIGINT and its like leave no temporary neighbours. What is ignored stays
+/// so.
+void shardOutputFilesRemoveOnSignal(void);
 
 #endif // SHARD_COMMON_OUTPUTFILE_H

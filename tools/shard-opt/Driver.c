@@ -288,14 +288,8 @@ static bool emitCode(Driver *driver) {
 
 // Nothing long runs before an output that cannot be written.
 static bool checkWritable(Driver *driver, const char *path) {
-  ShardOutputFile file;
   char message[512];
-  if (strcmp(path, "-") == 0)
-    return true;
-  if (!shardOutputFileOpen(path, &file, message, sizeof message))
-    return fail(driver, "%s", message);
-  shardOutputFileAbandon(&file);
-  return true;
+  return shardOutputFileCheck(path, message, sizeof message) || fail(driver, "%s", message);
 }
 
 static bool samePath(const char *a, const char *b) {

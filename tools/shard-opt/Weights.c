@@ -41,6 +41,8 @@ bool shardOptWeightsBegin(const char *path, ShardOptWeights *out, char *message,
   int error = 0, fd = -1;
   if (exists && S_ISDIR(status.st_mode) != out->folder)
     error = out->folder ? ENOTDIR : EISDIR;
+  else if (exists && !out->folder && !S_ISREG(status.st_mode))
+    error = EOPNOTSUPP; // a device or a pipe would be replaced
   else if (exists && access(path, W_OK) != 0)
     error = errno;
   else if (out->folder && !mkdtemp(out->temporary))
@@ -49,8 +51,10 @@ bool shardOptWeightsBegin(const char *path, ShardOptWeights *out, char *message,
     chmod(out->temporary, 0755);
   else if ((fd = mkostemps(out->temporary, (int)strlen(suffix), O_CLOEXEC)) < 0)
     error = errno;
-  if (fd >= 0)
+  if (fd >= 0) {
+    shardOutputFileMark(out->temporary);
     close(fd);
+  }
   if (!error)
     return true;
   free(out->temporary);
@@ -112,6 +116,7 @@ bool shardOptWeightsCommit(ShardOptWeights *weights, char *message, size_t messa
     shardOptWeightsAbandon(weights);
     return false;
   }
+  shardOutputFileUnmark(weights->temporary);
   free(weights->temporary);
   *weights = (ShardOptWeights){0};
   return true;
@@ -126,6 +131,7 @@ void shardOptWeightsAbandon(ShardOptWeights *weights) {
   } else {
     unlink(weights->temporary);
   }
+  shardOutputFileUnmark(weights->temporary);
   free(weights->temporary);
   *weights = (ShardOptWeights){0};
 }

@@ -9,6 +9,8 @@
 #include "Options.h"
 #include "RankFilesOptions.h"
 
+#include "../common/OutputFile.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,6 +120,7 @@ static int runTool(const ShardOptOptions *options, char **argv) {
 }
 
 int main(int argc, char **argv) {
+  shardOutputFilesRemoveOnSignal();
   ShardOptOptions options;
   int status = shardOptOptionsParse(argc, argv, &options) ? runTool(&options, argv) : 1;
   shardOptOptionsRelease(&options);

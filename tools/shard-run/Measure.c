@@ -272,11 +272,9 @@ static void writeFile(const char *path, const char *text) {
 
 /// Stops before minutes of measuring where its file could not be written.
 static void checkWritable(const char *path) {
-  ShardOutputFile file;
   char message[512];
-  if (!shardOutputFileOpen(path, &file, message, sizeof message))
+  if (!shardOutputFileCheck(path, message, sizeof message))
     stop("%s", message);
-  shardOutputFileAbandon(&file);
 }
 
 void measureMachine(const Options *options) {

@@ -6,9 +6,9 @@
 #include "Memory.h"
 #include "MemoryCheck.h"
 
+#include "../common/OutputFile.h"
 #include "../common/Safetensors.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
@@ -217,17 +217,13 @@ void reportJson(const ShardProgram *program, const Execution *execution, const c
     json_array_append_new(mismatches, json_string(execution->faults[i]));
   json_object_set_new(root, "mismatches", mismatches);
 
-  // Written beside and renamed: whole or not at all.
-  char *temporary;
-  if (asprintf(&temporary, "%s.%ld.tmp", path, (long)getpid()) < 0)
-    stop("out of memory");
-  if (json_dump_file(root, temporary, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) != 0 ||
-      rename(temporary, path) != 0) {
-    int reason = errno;
-    unlink(temporary);
-    stop("cannot write '%s': %s", path, strerror(reason));
-  }
-  free(temporary);
+  ShardOutputFile file;
+  char message[1024];
+  if (!shardOutputFileOpen(path, &file, message, sizeof message))
+    stop("%s", message);
+  json_dumpf(root, file.stream, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
+  if (!shardOutputFileCommit(&file, message, sizeof message))
+    stop("%s", message);
   json_decref(root);
 }
 

@@ -13,6 +13,7 @@
 #include "Sizes.h"
 #include "Values.h"
 
+#include "../common/OutputFile.h"
 #include "../common/Safetensors.h"
 
 #include <inttypes.h>
@@ -389,6 +390,7 @@ static void checkSizes(const Options *options, const Sizes *sizes) {
 }
 
 int main(int argc, char **argv) {
+  shardOutputFilesRemoveOnSignal();
   Options options;
   optionsParse(argc, argv, &options);
   if (options.measure) {

@@ -13,18 +13,10 @@
 #include "llvm-c/Core.h"
 #include "llvm-c/Transforms/PassBuilder.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-extern char **environ;
 
 //===----------------------------------------------------------------------===//
 // Tables
@@ -424,118 +416,6 @@ LLVMMemoryBufferRef shardEmitBuffer(MlirOperation module, const char *mcpu) {
   }
   LLVMContextDispose(context);
   return buffer;
-}
-
-//===----------------------------------------------------------------------===//
-// Files
-//===----------------------------------------------------------------------===//
-
-MlirLogicalResult shardEmitObjectToMemory(MlirOperation module, const char *mcpu, void **outBytes,
-                                          size_t *outSizeBytes) {
-  LLVMMemoryBufferRef buffer = shardEmitBuffer(module, mcpu);
-  if (!buffer)
-    return mlirLogicalResultFailure();
-  size_t size = LLVMGetBufferSize(buffer);
-  void *bytes = malloc(size);
-  if (bytes) {
-    memcpy(bytes, LLVMGetBufferStart(buffer), size);
-    *outBytes = bytes;
-    *outSizeBytes = size;
-  }
-  LLVMDisposeMemoryBuffer(buffer);
-  return bytes ? mlirLogicalResultSuccess() : shardEmitError(module, "out of memory");
-}
-
-/// Writes everything, or nothing: to PATH.XXXXXX first. `path` is created with this mode.
-static MlirLogicalResult writeTemporary(MlirOperation module, const char *path, const void *bytes,
-                                        size_t size, char *temporary, size_t capacity) {
-  int n = snprintf(temporary, capacity, "%s.XXXXXX", path);
-  int file = n > 0 && (size_t)n < capacity ? mkstemp(temporary) : -1;
-  if (file < 0)
-    return shardEmitError(module, "cannot write '%s': %s", path, strerror(errno));
-  for (size_t done = 0; done < size;) {
-    ssize_t count = write(file, (const char *)bytes + done, size - done);
-    if (count < 0 && errno == EINTR)
-      continue;
-    if (count <= 0) {
-      int reason = errno;
-      close(file);
-      unlink(temporary);
-      return shardEmitError(module, "cannot write '%s': %s", path, strerror(reason));
-    }
-    done += (size_t)count;
-  }
-  if (close(file)) {
-    int reason = errno;
-    unlink(temporary);
-    return shardEmitError(module, "cannot write '%s': %s", path, strerror(reason));
-  }
-  return mlirLogicalResultSuccess();
-}
-
-static MlirLogicalResult publish(MlirOperation module, const char *temporary, const char *path,
-                                 mode_t mode) {
-  mode_t mask = umask(0);
-  umask(mask);
-  if (chmod(temporary, mode & ~mask) || rename(temporary, path)) {
-    int reason = errno;
-    unlink(temporary);
-    return shardEmitError(module, "cannot write '%s': %s", path, strerror(reason));
-  }
-  return mlirLogicalResultSuccess();
-}
-
-MlirLogicalResult shardEmitObject(MlirOperation module, const char *mcpu, const char *path) {
-  LLVMMemoryBufferRef buffer = shardEmitBuffer(module, mcpu);
-  if (!buffer)
-    return mlirLogicalResultFailure();
-  char temporary[4096];
-  MlirLogicalResult result =
-      writeTemporary(module, path, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer), temporary,
-                     sizeof(temporary));
-  LLVMDisposeMemoryBuffer(buffer);
-  return mlirLogicalResultIsFailure(result) ? result : publish(module, temporary, path, 0666);
-}
-
-MlirLogicalResult shardEmitShared(MlirOperation module, const char *mcpu, const char *path) {
-  LLVMMemoryBufferRef buffer = shardEmitBuffer(module, mcpu);
-  if (!buffer)
-    return mlirLogicalResultFailure();
-  char object[4096], shared[4096];
-  MlirLogicalResult result = writeTemporary(module, path, LLVMGetBufferStart(buffer),
-                                            LLVMGetBufferSize(buffer), object, sizeof(object));
-  LLVMDisposeMemoryBuffer(buffer);
-  if (mlirLogicalResultIsFailure(result))
-    return result;
-  result = writeTemporary(module, path, "", 0, shared, sizeof(shared));
-  if (mlirLogicalResultIsFailure(result)) {
-    unlink(object);
-    return result;
-  }
-  // The name that the loader sees does not depend on the temporary one.
-  const char *slash = strrchr(path, '/');
-  char soname[4096];
-  snprintf(soname, sizeof(soname), "-Wl,-soname,%s", slash ? slash + 1 : path);
-  char *arguments[] = {"cc", "-shared", soname, "-o", shared, "-x", "none", object, "-lm", NULL};
-  pid_t child;
-  int error = posix_spawnp(&child, "cc", NULL, NULL, arguments, environ);
-  if (error) {
-    result = error == ENOENT
-                 ? shardEmitError(module, "'cc' is not on PATH; it links shared objects")
-                 : shardEmitError(module, "'cc' did not start: %s", strerror(error));
-  } else {
-    int status;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-      ;
-    if (!WIFEXITED(status) || WEXITSTATUS(status))
-      result = shardEmitError(module, "'cc -shared' failed to link '%s'", path);
-  }
-  unlink(object);
-  if (mlirLogicalResultIsFailure(result)) {
-    unlink(shared);
-    return result;
-  }
-  return publish(module, shared, path, 0777);
 }
 
 MlirLogicalResult shardEmitLLVM(MlirOperation module, const char *mcpu, MlirStringCallback callback,
