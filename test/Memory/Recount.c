@@ -105,24 +105,63 @@ static void checkApart(int64_t stage, const Trace *trace) {
   }
 }
 
-/// Bytes in use, moment by moment. Returns the most; *outSame: whether some moment with the most
-/// has the sums of `expected`.
-static Sums mostInUse(const Trace *trace, const Sums *expected, bool *outSame) {
-  Sums *changes = allocate((size_t)trace->nMoments + 2, sizeof(Sums)), now = {0}, most = {0};
+static void addSums(Sums *sums, const Sums *more, int64_t sign) {
+  sums->all += sign * more->all;
+  for (int c = 0; c < N_CLASSES; ++c)
+    sums->byClass[c] += sign * more->byClass[c];
+}
+
+/// The most bytes in use at a moment of the activation. While a call runs it needs what it needs at
+/// most: a layer is one function, whose offsets are the same in all its calls. `calls`: of those
+/// in it, [nActivations]. *outSame: whether some moment has the sums of `expected`; may be null.
+static Sums mostOf(const Trace *trace, size_t activation, const Sums *calls, const Sums *expected,
+                   bool *outSame) {
+  int64_t from = trace->activations[activation].first;
+  int64_t n = trace->activations[activation].last - from + 1;
+  Sums *changes = allocate((size_t)n + 1, sizeof(Sums)), now = {0}, most = {0};
   for (size_t i = 0; i < trace->nInstances; ++i) {
     const Instance *instance = &trace->instances[i];
-    if (instance->first > instance->last)
+    if (instance->activation != activation || instance->first > instance->last)
       continue;
-    addTo(&changes[instance->first], instance->class_, instance->bytes);
-    addTo(&changes[instance->last + 1], instance->class_, -instance->bytes);
+    addTo(&changes[instance->first - from], instance->class_, instance->bytes);
+    addTo(&changes[instance->last + 1 - from], instance->class_, -instance->bytes);
   }
-  for (int64_t m = 0; m <= trace->nMoments; ++m) {
-    now.all += changes[m].all;
-    for (int c = 0; c < N_CLASSES; ++c)
-      now.byClass[c] += changes[m].byClass[c];
+  for (size_t a = activation + 1; a < trace->nActivations; ++a)
+    if (trace->activations[a].caller == activation) {
+      addSums(&changes[trace->activations[a].first - from], &calls[a], 1);
+      addSums(&changes[trace->activations[a].last + 1 - from], &calls[a], -1);
+    }
+  for (int64_t m = 0; m < n; ++m) {
+    addSums(&now, &changes[m], 1);
     if (now.all > most.all)
       most = now;
-    *outSame |= equal(&now, expected);
+    if (outSame)
+      *outSame |= equal(&now, expected);
+  }
+  free(changes);
+  return most;
+}
+
+static Sums mostInUse(const Trace *trace, const Sums *expected, bool *outSame) {
+  Sums *calls = allocate(trace->nActivations, sizeof(Sums));
+  for (size_t a = trace->nActivations; a-- > 0;)
+    calls[a] = mostOf(trace, a, calls, expected, a ? NULL : outSame);
+  Sums most = calls[0];
+  free(calls);
+  return most;
+}
+
+/// The most bytes in use at a moment, if each call could place its buffers anew.
+static int64_t leastPossible(const Trace *trace) {
+  int64_t *changes = allocate((size_t)trace->nMoments + 2, sizeof(*changes)), now = 0, most = 0;
+  for (size_t i = 0; i < trace->nInstances; ++i)
+    if (trace->instances[i].first <= trace->instances[i].last) {
+      changes[trace->instances[i].first] += trace->instances[i].bytes;
+      changes[trace->instances[i].last + 1] -= trace->instances[i].bytes;
+    }
+  for (int64_t m = 0; m <= trace->nMoments; ++m) {
+    now += changes[m];
+    most = now > most ? now : most;
   }
   free(changes);
   return most;
@@ -205,19 +244,16 @@ static void checkRun(int64_t stage, int64_t workspace, const json_t *plan, const
 /// Runs the stage with all choices at its branches: any, if they are few, else any of so many in
 /// turn.
 static void traceAll(MlirModule module, MlirOperation func, int64_t stage, const Sums *planned,
-                     Traces *traces, Sums *outMost, Sums *outLeast, bool *outSame) {
+                     Traces *traces, Sums *outMost, int64_t *outLeast, bool *outSame) {
   int64_t nBranches = 0;
   for (unsigned choices = 0; choices < 1u << nBranches; ++choices) {
-    Trace *trace = &traces->all[traces->n++], inside;
-    traceStage(module, func, choices, false, trace);
+    Trace *trace = &traces->all[traces->n++];
+    traceStage(module, func, choices, trace);
     checkApart(stage, trace);
     Sums found = mostInUse(trace, planned, outSame);
     *outMost = found.all > outMost->all ? found : *outMost;
-    bool ignored = false;
-    traceStage(module, func, choices, true, &inside);
-    found = mostInUse(&inside, planned, &ignored);
-    *outLeast = found.all > outLeast->all ? found : *outLeast;
-    free(inside.instances);
+    int64_t least = leastPossible(trace);
+    *outLeast = least > *outLeast ? least : *outLeast;
     nBranches = trace->nBranches > nBranches ? trace->nBranches : nBranches;
     nBranches = nBranches < TRACE_CHOICES ? nBranches : TRACE_CHOICES;
   }
@@ -237,14 +273,15 @@ static int64_t endOf(const Traces *traces) {
 static void checkStage(MlirModule module, MlirOperation func, int64_t stage, const json_t *plan,
                        const json_t *run) {
   int64_t workspace = mlirIntegerAttrGetValueInt(attributeOf(func, "spmd.workspace"));
-  Sums planned = plannedPeak(plan), most = {0}, least = {0}, all;
+  Sums planned = plannedPeak(plan), most = {0}, all;
   Traces traces = {0};
+  int64_t least = 0;
   bool same = false;
   traceAll(module, func, stage, &planned, &traces, &most, &least, &same);
   int64_t end = endOf(&traces);
   printf("stage %" PRId64 ": workspace %" PRId64 ", in use at most %" PRId64 " (%" PRId64
-         " if calls took no longer to use what they are handed than their ops):",
-         stage, workspace, most.all, least.all);
+         " if each call placed its buffers anew):",
+         stage, workspace, most.all, least);
   printSums(&most);
   if (end != workspace)
     fault("stage %" PRId64 ": the workspace is %" PRId64 " bytes, its buffers end at %" PRId64,
@@ -275,7 +312,7 @@ static void checkStage(MlirModule module, MlirOperation func, int64_t stage, con
   if (run)
     checkRun(stage, workspace, plan, run);
   for (size_t t = 0; t < traces.n; ++t)
-    free(traces.all[t].instances);
+    traceFree(&traces.all[t]);
 }
 
 int main(int argc, char **argv) {

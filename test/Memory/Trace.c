@@ -31,10 +31,10 @@ typedef struct Tracer {
   Entry *entries; // a hash table with open addressing
   size_t nEntries, capacity;
   unsigned choices;
-  bool inside;
-  uint64_t calls; // of the running function: a hash of the calls around
-  int64_t base;   // of the running function's workspace
-  int repeats;    // loops around of which this is a later step
+  size_t activation; // of the running function
+  uint64_t calls;    // of the running function: a hash of the calls around
+  int64_t base;      // of the running function's workspace
+  int repeats;       // loops around of which this is a later step
 } Tracer;
 
 //===----------------------------------------------------------------------===//
@@ -114,6 +114,7 @@ static size_t addInstance(Tracer *t, MlirOperation op) {
   }
   Instance *instance = &out->instances[out->nInstances];
   *instance = (Instance){.op = op,
+                         .activation = t->activation,
                          .calls = t->calls,
                          .offset = t->base + integerOf(op, "spmd.offset"),
                          .bytes = integerOf(op, "spmd.bytes"),
@@ -206,6 +207,20 @@ static void runBranch(Tracer *t, MlirOperation op) {
     bindResults(t, op, runBlock(t, block), 0);
 }
 
+static size_t addActivation(Tracer *t) {
+  Trace *out = t->out;
+  if (out->nActivations == out->activationCapacity) {
+    out->activationCapacity = out->activationCapacity ? 2 * out->activationCapacity : 64;
+    out->activations =
+        realloc(out->activations, out->activationCapacity * sizeof(*out->activations));
+    if (!out->activations)
+      die("out of memory");
+  }
+  out->activations[out->nActivations] =
+      (Activation){.first = out->nMoments, .last = out->nMoments, .caller = t->activation};
+  return out->nActivations++;
+}
+
 static void runCall(Tracer *t, MlirOperation op) {
   MlirOperation callee =
       lookup(t->module, mlirFlatSymbolRefAttrGetValue(attributeOf(op, "callee")));
@@ -222,16 +237,14 @@ static void runCall(Tracer *t, MlirOperation op) {
             (long long)integerOf(callee, "spmd.workspace"));
     t->base += integerOf(op, "spmd.offset");
   }
-  // What a call is handed is its own from its first op to its last: the callee's offsets are the
-  // same for all calls, so it cannot know which of them needs its operand no longer.
-  if (!t->inside)
-    touchOperands(t, op);
+  size_t caller = t->activation;
+  t->activation = addActivation(t);
   bindAll(t, regionOf(callee, 0), 0, op, 0);
   bindResults(t, op, runBlock(t, regionOf(callee, 0)), 0);
   t->base = base;
   t->calls = calls;
-  if (!t->inside)
-    touchOperands(t, op);
+  t->out->activations[t->activation].last = t->out->nMoments;
+  t->activation = caller;
 }
 
 static void runOp(Tracer *t, MlirOperation op) {
@@ -276,11 +289,17 @@ static MlirOperation runBlock(Tracer *t, MlirBlock block) {
   return mlirBlockGetTerminator(block);
 }
 
-void traceStage(MlirModule module, MlirOperation stage, unsigned choices, bool inside, Trace *out) {
+void traceStage(MlirModule module, MlirOperation stage, unsigned choices, Trace *out) {
   *out = (Trace){0};
-  Tracer tracer = {.module = module, .out = out, .choices = choices, .inside = inside};
+  Tracer tracer = {.module = module, .out = out, .choices = choices};
   grow(&tracer);
+  addActivation(&tracer);
   runBlock(&tracer, regionOf(stage, 0));
-  ++out->nMoments;
+  out->activations[0].last = out->nMoments++;
   free(tracer.entries);
+}
+
+void traceFree(Trace *trace) {
+  free(trace->instances);
+  free(trace->activations);
 }

@@ -8,10 +8,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/// A call that ran, and number 0: the stage's function.
+typedef struct Activation {
+  int64_t first, last; // moments, both included
+  size_t caller;
+} Activation;
+
 /// A buffer in use: once for each time that its op runs.
 typedef struct Instance {
   MlirOperation op;
-  uint64_t calls; // tells apart the calls that it is in
+  size_t activation; // that it is a buffer of
+  uint64_t calls;    // tells apart the calls that it is in
   char class_[24];
   int64_t offset, bytes; // in the stage's workspace
   int64_t first, last;   // moments, both included; first > last: never touched
@@ -21,6 +28,8 @@ typedef struct Instance {
 typedef struct Trace {
   Instance *instances;
   size_t nInstances, capacity;
+  Activation *activations;
+  size_t nActivations, activationCapacity;
   int64_t nMoments;  // one for each op that ran
   int64_t nBranches; // scf.if and switches that ran
 } Trace;
@@ -30,8 +39,9 @@ typedef struct Trace {
 enum { TRACE_CHOICES = 5 };
 
 /// Runs a stage's function in thought: calls are entered, loops do three steps, scf.if and switches
-/// go by `choices`. What a call is handed is in use while it runs; with `inside` only from the
-/// first to the last op in there that touches it. Free with free(instances).
-void traceStage(MlirModule module, MlirOperation stage, unsigned choices, bool inside, Trace *out);
+/// Runs a stage's function in thought: calls are entered, loops do three steps, scf.if and switches
+/// go by `choices`. Free with traceFree.
+void traceStage(MlirModule module, MlirOperation stage, unsigned choices, Trace *out);
+void traceFree(Trace *trace);
 
 #endif // SHARD_TEST_MEMORY_TRACE_H

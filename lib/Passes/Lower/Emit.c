@@ -310,6 +310,22 @@ static void addTextAttribute(LLVMValueRef function, const char *name, const char
                                 (unsigned)strlen(name), value, (unsigned)strlen(value)));
 }
 
+/// Whether number `i` is in the function's list of arguments that may have bytes in common.
+static bool isShared(LLVMValueRef function, unsigned i) {
+  LLVMAttributeRef attribute = LLVMGetStringAttributeAtIndex(
+      function, LLVMAttributeFunctionIndex, SHARD_SHARED_ARGUMENTS, strlen(SHARD_SHARED_ARGUMENTS));
+  unsigned length = 0;
+  const char *list = attribute ? LLVMGetStringAttributeValue(attribute, &length) : "";
+  for (unsigned at = 0; at < length; ++at) {
+    unsigned number = 0;
+    for (; at < length && list[at] != ','; ++at)
+      number = 10 * number + (unsigned)(list[at] - '0');
+    if (number == i)
+      return true;
+  }
+  return false;
+}
+
 /// Only shardProgram is seen from outside; and what LLVM may assume.
 static void annotate(LLVMModuleRef module, const ShardTarget *target) {
   char bits[16];
@@ -329,10 +345,11 @@ static void annotate(LLVMModuleRef module, const ShardTarget *target) {
       LLVMSetLinkage(function, LLVMInternalLinkage);
     addTextAttribute(function, "min-legal-vector-width", bits);
     addTextAttribute(function, "prefer-vector-width", bits);
-    // Buffers of one call do not overlap unless they are only read.
+    // Buffers of one call do not overlap unless they are only read, or handed over.
     if (!strchr(name, '.'))
       for (unsigned i = 1; i < LLVMCountParams(function); ++i)
-        if (LLVMGetTypeKind(LLVMTypeOf(LLVMGetParam(function, i))) == LLVMPointerTypeKind)
+        if (LLVMGetTypeKind(LLVMTypeOf(LLVMGetParam(function, i))) == LLVMPointerTypeKind &&
+            !isShared(function, i))
           addAttribute(function, (LLVMAttributeIndex)(i + 1), "noalias");
   }
 }

@@ -83,6 +83,8 @@ typedef struct Uses {
   ShardWorkspaceBuffer *buffer;
   int64_t home, writerPosition; // of the memref.alloc
   Touches touches;
+  size_t nCalls, callCapacity;
+  ShardCallUse *calls;
   ShardPointerMap *seen;
   MlirValue *values; // that may alias the buffer
   size_t nValues, capacity;
@@ -186,6 +188,12 @@ static bool followControl(Uses *uses, MlirOperation user, intptr_t k) {
   return true;
 }
 
+static void addCallUse(Uses *uses, MlirOperation call, intptr_t operand) {
+  uses->calls = shardArenaGrow(uses->reader->lowering->arena, uses->calls, uses->nCalls,
+                               &uses->callCapacity, uses->nCalls + 1, sizeof(ShardCallUse));
+  uses->calls[uses->nCalls++] = (ShardCallUse){positionOf(uses->reader, call), operand};
+}
+
 /// Notes what `user` does with operand `k`.
 static void noteUse(Uses *uses, MlirOperation user, intptr_t k) {
   MlirAttribute collective = shardOpGetAttribute(user, "spmd.collective");
@@ -194,7 +202,10 @@ static void noteUse(Uses *uses, MlirOperation user, intptr_t k) {
     uses->sent |= mlirDenseI64ArrayGetElement(collective, 0) == k;
     uses->received |= mlirDenseI64ArrayGetElement(collective, 1) == k;
   } else if (shardOpIs(user, "func.call")) {
-    uses->ofFunction |= !mlirAttributeIsNull(shardOpGetAttribute(user, "spmd.workspace"));
+    bool ofFunction = isCall(user);
+    uses->ofFunction |= ofFunction;
+    if (ofFunction)
+      addCallUse(uses, user, k);
     uses->read |= !uses->ofFunction;
   } else if (shardOpIs(user, "linalg.generic")) {
     uses->read |= k < mlirDenseI32ArrayGetElement(segments, 0);
@@ -315,6 +326,8 @@ static MlirLogicalResult addAlloc(Reader *reader, MlirOperation op, int64_t posi
   for (size_t i = 0; i < uses.nValues; ++i)
     followUses(&uses, uses.values[i]);
   findLiveTimes(reader, &uses.touches, buffer);
+  buffer->nCalls = uses.nCalls;
+  buffer->calls = uses.calls;
   // Panels and calls have a number too, and none of these.
   reader->touches =
       shardArenaGrow(reader->lowering->arena, reader->touches, reader->touchesCapacity,
@@ -388,6 +401,28 @@ static void joinBranches(Reader *reader, MlirOperation branch) {
     buffers[b].nGaps = buffers[a].nGaps;
     buffers[b].gaps = buffers[a].gaps;
     buffers[b].with = a;
+    buffers[a].joined = buffers[b].joined = true;
+  }
+}
+
+/// When the ops of the function touch what its caller handed it.
+static void findArgumentUses(Reader *reader) {
+  ShardWorkspace *out = reader->out;
+  MlirBlock body = shardFuncGetBody(out->func);
+  out->nArguments = shardFuncIsPublic(out->func) ? 0 : mlirBlockGetNumArguments(body);
+  out->arguments =
+      SHARD_ARENA_ARRAY(reader->lowering->arena, ShardArgumentUse, out->nArguments + 1);
+  for (intptr_t i = 0; i < out->nArguments; ++i) {
+    ShardWorkspaceBuffer buffer = {0};
+    Uses uses = {.reader = reader,
+                 .buffer = &buffer,
+                 .home = -1,
+                 .seen = shardPointerMapCreate(reader->lowering->arena, 16)};
+    enqueue(&uses, mlirBlockGetArgument(body, i));
+    for (size_t k = 0; k < uses.nValues; ++k)
+      followUses(&uses, uses.values[k]);
+    findLiveTimes(reader, &uses.touches, &buffer);
+    out->arguments[i] = (ShardArgumentUse){.first = buffer.first, .last = buffer.last};
   }
 }
 
@@ -407,5 +442,7 @@ MlirLogicalResult shardWorkspaceCollect(ShardLowering *lowering, const ShardPoin
   for (size_t i = 0; i < reader.nOps; ++i)
     if (shardOpIs(reader.ops[i], "scf.if"))
       joinBranches(&reader, reader.ops[i]);
+  findArgumentUses(&reader);
+  shardHandOver(lowering, out);
   return mlirLogicalResultSuccess();
 }

@@ -170,6 +170,8 @@ void shardKeepResultsApart(ShardLowering *lowering);
 /// Memory that a contraction needs; -1 after a diagnostic.
 int64_t shardContractionScratchBytes(ShardLowering *lowering, MlirOperation op);
 
+/// Attribute of an LLVM function: the numbers of arguments that may have bytes in common.
+#define SHARD_SHARED_ARGUMENTS "shard-shared-arguments"
 MlirLogicalResult shardPlanWorkspace(ShardLowering *lowering);
 MlirLogicalResult shardLowerBuffers(ShardLowering *lowering);
 MlirLogicalResult shardCreateEntries(ShardLowering *lowering);

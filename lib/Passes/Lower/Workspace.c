@@ -25,27 +25,29 @@ typedef struct Plan {
 
 /// The largest sum of bytes live at once; of a call what its callee has live.
 static void sumLive(ShardLowering *lowering, ShardWorkspace *workspace) {
-  int64_t *change = SHARD_ARENA_ARRAY(lowering->arena, int64_t, workspace->nPositions + 1);
+  int64_t n = workspace->nPositions;
+  int64_t *change = SHARD_ARENA_ARRAY(lowering->arena, int64_t, workspace->times[n] + 1), sum = 0;
   for (size_t i = 0; i < workspace->nBuffers; ++i) {
     const ShardWorkspaceBuffer *buffer = &workspace->buffers[i];
     if (buffer->first > buffer->last || buffer->with >= 0)
       continue;
     int64_t bytes = buffer->callee ? buffer->callee->liveBytes : buffer->bytes;
-    change[buffer->first] += bytes;
-    change[buffer->last + 1] -= bytes;
+    change[buffer->begin] += bytes;
+    change[buffer->end] -= bytes;
     for (int64_t k = 0; k < buffer->nGaps; ++k) {
       change[buffer->gaps[k].lower] -= bytes;
       change[buffer->gaps[k].upper] += bytes;
     }
   }
-  int64_t sum = 0;
-  for (int64_t p = 0; p < workspace->nPositions; ++p) {
-    sum += change[p];
-    if (sum > workspace->liveBytes) {
-      workspace->liveBytes = sum;
-      workspace->livePosition = p;
+  for (int64_t p = 0; p < n; ++p)
+    for (int64_t time = workspace->times[p]; time < workspace->times[p + 1]; ++time) {
+      sum += change[time];
+      if (sum > workspace->liveBytes) {
+        workspace->liveBytes = sum;
+        workspace->liveTime = time;
+        workspace->livePosition = p;
+      }
     }
-  }
 }
 
 /// Offsets of the buffers and the bytes that hold all.
@@ -58,9 +60,9 @@ static MlirLogicalResult place(ShardLowering *lowering, ShardWorkspace *workspac
     const ShardWorkspaceBuffer *buffer = &workspace->buffers[i];
     bool used = buffer->first <= buffer->last;
     bool always = SHARD_MUTANT("waste-no-reuse");
-    buffers[i] = (ShardPlacementBuffer){.lower = used && !always ? buffer->first : 0,
-                                        .upper = always ? workspace->nPositions
-                                                 : used ? buffer->last + 1
+    buffers[i] = (ShardPlacementBuffer){.lower = used && !always ? buffer->begin : 0,
+                                        .upper = always ? workspace->times[workspace->nPositions]
+                                                 : used ? buffer->end
                                                         : 1,
                                         .sizeBytes = used && buffer->with < 0 ? buffer->bytes : 0,
                                         .alignment = buffer->alignment,
@@ -83,6 +85,21 @@ static MlirLogicalResult place(ShardLowering *lowering, ShardWorkspace *workspac
     buffer->offset = offsets[buffer->with < 0 ? i : buffer->with];
   }
   return mlirLogicalResultSuccess();
+}
+
+/// Emit.c gives arguments `noalias`, but for these.
+static void writeShared(ShardLowering *lowering, const ShardWorkspace *workspace) {
+  const char *list = "";
+  for (intptr_t i = 0; i < workspace->nArguments; ++i)
+    if (workspace->arguments[i].shared)
+      list = shardArenaFormat(lowering->arena, "%s%s%" PRIdPTR, list, *list ? "," : "", i);
+  if (!*list)
+    return;
+  MlirAttribute pair[] = {shardAttrString(lowering->context, SHARD_SHARED_ARGUMENTS),
+                          shardAttrString(lowering->context, list)};
+  MlirAttribute entry = mlirArrayAttrGet(lowering->context, 2, pair);
+  shardOpSetAttribute(workspace->func, "passthrough",
+                      mlirArrayAttrGet(lowering->context, 1, &entry));
 }
 
 static void writeAttributes(ShardLowering *lowering, const ShardWorkspace *workspace) {
@@ -126,6 +143,7 @@ static MlirLogicalResult planFunction(Plan *plan, MlirOperation func) {
     return mlirLogicalResultFailure();
   sumLive(lowering, workspace);
   writeAttributes(lowering, workspace);
+  shardHandOverMark(lowering, workspace);
   shardPointerMapSet(plan->workspaces, func.ptr, (int64_t)(intptr_t)workspace);
   return mlirLogicalResultSuccess();
 }
@@ -140,6 +158,12 @@ MlirLogicalResult shardPlanWorkspace(ShardLowering *lowering) {
     if (shardOpIs(op, "func.func") && !mlirBlockIsNull(shardFuncGetBody(op)) &&
         mlirLogicalResultIsFailure(planFunction(&plan, op)))
       return mlirLogicalResultFailure();
+  for (MlirOperation op = mlirBlockGetFirstOperation(top); !mlirOperationIsNull(op);
+       op = mlirOperationGetNextInBlock(op)) {
+    int64_t found = shardPointerMapGetOr(plan.workspaces, op.ptr, 0);
+    if (found)
+      writeShared(lowering, (const ShardWorkspace *)(intptr_t)found);
+  }
   lowering->workspaces = plan.workspaces;
   return mlirLogicalResultSuccess();
 }

@@ -9,6 +9,12 @@
 
 typedef struct ShardWorkspace ShardWorkspace;
 
+/// A buffer is operand `operand` of the call at `position`.
+typedef struct ShardCallUse {
+  int64_t position;
+  intptr_t operand;
+} ShardCallUse;
+
 /// Memory that an op needs: memref.alloc for as long as its value is used, a call and a contraction
 /// while they run.
 typedef struct ShardWorkspaceBuffer {
@@ -18,11 +24,21 @@ typedef struct ShardWorkspaceBuffer {
   ShardMemoryClass class_;      // but of a call's
   int64_t bytes, alignment, offset;
   int64_t first, last; // positions, both included; first > last: never touched
+  int64_t begin, end;  // in times of the function: [begin, end) but for gaps
   int64_t nGaps;
-  const ShardPlacementGap *gaps; // [nGaps] positions [lower, upper) at which it is not live
-  bool carried;                  // from one step of a loop to the next
-  int64_t with;                  // the buffer of the other branch that has the same place; -1: none
+  const ShardPlacementGap *gaps; // [nGaps] when it is not live
+  size_t nCalls;
+  const ShardCallUse *calls; // [nCalls]
+  bool carried;              // from one step of a loop to the next
+  int64_t with;              // the buffer of the other branch that has the same place; -1: none
+  bool joined;               // with another one
 } ShardWorkspaceBuffer;
+
+/// An argument of a function: the first and the last position that touches it, first > last: none.
+typedef struct ShardArgumentUse {
+  int64_t first, last;
+  bool shared; // a call hands it bytes that another argument has too, at another time
+} ShardArgumentUse;
 
 /// The workspace of a function. Ops have positions in program order, those of loops and branches
 /// too; what lies in any other op is part of it.
@@ -33,22 +49,30 @@ struct ShardWorkspace {
   size_t nBuffers, capacity;
   ShardWorkspaceBuffer *buffers; // in program order
   int64_t bytes, alignment;
-  int64_t boundBytes;              // no placement of the buffers is lower
-  int64_t liveBytes, livePosition; // the largest sum of live bytes, through calls, and where
+  int64_t boundBytes;             // no placement of the buffers is lower
+  int64_t liveBytes;              // the largest sum of live bytes, through calls
+  int64_t liveTime, livePosition; // and when
+  int64_t *times; // [nPositions + 1] when each op begins: a call has as many as it needs
+  intptr_t nArguments;
+  ShardArgumentUse *arguments; // [nArguments]; none of a public function
 };
 
-static inline bool shardWorkspaceBufferIsLive(const ShardWorkspaceBuffer *buffer,
-                                              int64_t position) {
+static inline bool shardWorkspaceBufferIsLive(const ShardWorkspaceBuffer *buffer, int64_t time) {
   for (int64_t k = 0; k < buffer->nGaps; ++k)
-    if (buffer->gaps[k].lower <= position && position < buffer->gaps[k].upper)
+    if (buffer->gaps[k].lower <= time && time < buffer->gaps[k].upper)
       return false;
-  return buffer->first <= position && position <= buffer->last;
+  return buffer->begin <= time && time < buffer->end;
 }
 
 /// Lifetimes.c: the buffers of `func` with sizes, lifetimes and classes. `workspaces`: callee op ->
 /// its ShardWorkspace.
 MlirLogicalResult shardWorkspaceCollect(ShardLowering *lowering, const ShardPointerMap *workspaces,
                                         ShardWorkspace *out);
+
+/// HandedOver.c: from positions to times: sets `times`, and of each buffer begin, end and gaps.
+void shardHandOver(ShardLowering *lowering, ShardWorkspace *workspace);
+/// Marks arguments of callees whose bytes overlap, by the offsets.
+void shardHandOverMark(ShardLowering *lowering, const ShardWorkspace *workspace);
 
 /// The ops of a function by position.
 typedef struct ShardOpTree {
@@ -67,9 +91,9 @@ static inline bool shardIsBranch(MlirOperation op) {
   return shardOpIs(op, "scf.if") || shardOpIs(op, "scf.index_switch");
 }
 
-/// LiveTimes.c: sets first, last and gaps of a buffer that is not carried by loops from the ops
-/// that touch it, which are sorted. Touches of an op that are in a loop are of the loop if the
-/// buffer was there before it.
+/// LiveTimes.c: sets first, last and gaps (in positions) of a buffer that is not carried by loops
+/// from the ops that touch it, which are sorted. Touches of an op that are in a loop are of the
+/// loop if the buffer was there before it.
 void shardLiveTimesFind(ShardArena *arena, const ShardOpTree *tree, size_t nTouches,
                         ShardTouch *touches, ShardWorkspaceBuffer *out);
 

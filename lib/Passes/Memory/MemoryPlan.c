@@ -224,8 +224,8 @@ static void addBytes(Planner *planner, const ShardWorkspaceBuffer *buffer, int64
     byClass[c] += sign * peak[c];
 }
 
-static bool isLive(const ShardWorkspaceBuffer *buffer, int64_t position) {
-  return buffer->with < 0 && shardWorkspaceBufferIsLive(buffer, position);
+static bool isLive(const ShardWorkspaceBuffer *buffer, int64_t time) {
+  return buffer->with < 0 && shardWorkspaceBufferIsLive(buffer, time);
 }
 
 static const int64_t *peakOf(Planner *planner, const ShardWorkspace *workspace) {
@@ -235,7 +235,7 @@ static const int64_t *peakOf(Planner *planner, const ShardWorkspace *workspace) 
   int64_t *byClass = SHARD_ARENA_ARRAY(planner->arena, int64_t, SHARD_N_MEMORY_CLASSES);
   shardPointerMapSet(planner->peaks, workspace, (int64_t)(intptr_t)byClass);
   for (size_t i = 0; i < workspace->nBuffers; ++i)
-    if (isLive(&workspace->buffers[i], workspace->livePosition))
+    if (isLive(&workspace->buffers[i], workspace->liveTime))
       addBytes(planner, &workspace->buffers[i], 1, byClass);
   return byClass;
 }
@@ -244,7 +244,7 @@ static const int64_t *peakOf(Planner *planner, const ShardWorkspace *workspace) 
 static MlirOperation peakOp(const ShardWorkspace *workspace) {
   for (size_t i = 0; i < workspace->nBuffers; ++i) {
     const ShardWorkspaceBuffer *buffer = &workspace->buffers[i];
-    if (buffer->callee && buffer->callee->liveBytes && isLive(buffer, workspace->livePosition))
+    if (buffer->callee && buffer->callee->liveBytes && isLive(buffer, workspace->liveTime))
       return peakOp(buffer->callee);
   }
   return workspace->ops[workspace->livePosition];
@@ -259,47 +259,62 @@ static bool isStep(MlirOperation op) {
          shardStringIs(name, "llvm.load");
 }
 
-/// Steps of the stage and, in `stepOf`, the step of each position of its function.
-static void listSteps(Planner *planner, const ShardWorkspace *workspace, ShardMemoryStage *out,
-                      int64_t *stepOf) {
-  int64_t n = workspace->nPositions;
-  ShardMemoryStep *steps = SHARD_ARENA_ARRAY(planner->arena, ShardMemoryStep, n + 1);
-  int64_t (*change)[SHARD_N_MEMORY_CLASSES] =
-      shardArenaAllocateArray(planner->scratch, (size_t)n + 1, sizeof(*change));
+/// The step of the op at a position: the last one, or a new one if the op does something.
+static void openStep(const ShardWorkspace *workspace, int64_t position, ShardMemoryStep *steps,
+                     ShardMemoryStage *out) {
+  MlirLocation place;
+  int64_t number = out->nSteps ? steps[out->nSteps - 1].op : 0;
+  MlirAttribute tag = findTag(mlirOperationGetLocation(workspace->ops[position]), &place);
+  if (!mlirAttributeIsNull(tag))
+    shardAttrGetI64(mlirArrayAttrGetElement(tag, 0), &number);
+  if (isStep(workspace->ops[position]) && (!out->nSteps || steps[out->nSteps - 1].op != number))
+    steps[out->nSteps++].op = number;
+}
+
+typedef int64_t ByClass[SHARD_N_MEMORY_CLASSES];
+
+/// What begins to live and ends at each time, by class.
+static ByClass *findChanges(Planner *planner, const ShardWorkspace *workspace) {
+  size_t n = (size_t)workspace->times[workspace->nPositions] + 1;
+  ByClass *change = shardArenaAllocateArray(planner->scratch, n, sizeof(*change));
   for (size_t i = 0; i < workspace->nBuffers; ++i) {
     const ShardWorkspaceBuffer *buffer = &workspace->buffers[i];
     if (buffer->first > buffer->last || buffer->with >= 0)
       continue;
-    addBytes(planner, buffer, 1, change[buffer->first]);
-    addBytes(planner, buffer, -1, change[buffer->last + 1]);
+    addBytes(planner, buffer, 1, change[buffer->begin]);
+    addBytes(planner, buffer, -1, change[buffer->end]);
     for (int64_t k = 0; k < buffer->nGaps; ++k) {
       addBytes(planner, buffer, -1, change[buffer->gaps[k].lower]);
       addBytes(planner, buffer, 1, change[buffer->gaps[k].upper]);
     }
   }
-  int64_t byClass[SHARD_N_MEMORY_CLASSES],
-      bytes = out->argumentBytes + out->resultBytes + out->stagingBytes;
+  return change;
+}
+
+/// Steps of the stage and, in `stepOf`, the step of each position of its function.
+static void listSteps(Planner *planner, const ShardWorkspace *workspace, ShardMemoryStage *out,
+                      int64_t *stepOf) {
+  int64_t n = workspace->nPositions;
+  ShardMemoryStep *steps = SHARD_ARENA_ARRAY(planner->arena, ShardMemoryStep, n + 1);
+  ByClass *change = findChanges(planner, workspace), byClass;
+  int64_t bytes = out->argumentBytes + out->resultBytes + out->stagingBytes;
   for (int c = 0; c < SHARD_N_MEMORY_CLASSES; ++c)
     byClass[c] = out->argumentBytesByClass[c] + out->resultBytesByClass[c];
   byClass[SHARD_MEMORY_STAGING] += out->stagingBytes;
   for (int64_t p = 0; p < n; ++p) {
-    for (int c = 0; c < SHARD_N_MEMORY_CLASSES; ++c) {
-      byClass[c] += change[p][c];
-      bytes += change[p][c];
-    }
-    MlirLocation place;
-    int64_t number = out->nSteps ? steps[out->nSteps - 1].op : 0;
-    MlirAttribute tag = findTag(mlirOperationGetLocation(workspace->ops[p]), &place);
-    if (!mlirAttributeIsNull(tag))
-      shardAttrGetI64(mlirArrayAttrGetElement(tag, 0), &number);
-    bool step = isStep(workspace->ops[p]);
-    if (step && (!out->nSteps || steps[out->nSteps - 1].op != number))
-      steps[out->nSteps++].op = number;
+    openStep(workspace, p, steps, out);
     stepOf[p] = out->nSteps ? out->nSteps - 1 : 0;
     ShardMemoryStep *last = &steps[stepOf[p]];
-    if (step && bytes > last->bytes) {
-      last->bytes = bytes;
-      memcpy(last->byClass, byClass, sizeof(byClass));
+    bool step = isStep(workspace->ops[p]);
+    for (int64_t time = workspace->times[p]; time < workspace->times[p + 1]; ++time) {
+      for (int c = 0; c < SHARD_N_MEMORY_CLASSES; ++c) {
+        byClass[c] += change[time][c];
+        bytes += change[time][c];
+      }
+      if (step && bytes > last->bytes) {
+        last->bytes = bytes;
+        memcpy(last->byClass, byClass, sizeof(byClass));
+      }
     }
   }
   out->steps = steps;
@@ -336,7 +351,7 @@ static void listBuffers(BufferList *list, const ShardWorkspace *workspace, int64
     const ShardWorkspaceBuffer *buffer = &workspace->buffers[i];
     if (buffer->first > buffer->last || !buffer->bytes)
       continue;
-    bool live = atPeak && isLive(buffer, workspace->livePosition);
+    bool live = atPeak && isLive(buffer, workspace->liveTime);
     if (out->nBuffers == MAX_BUFFERS) { // a few functions may stand for 2^50 calls
       int64_t more = buffer->callee ? countBuffers(list->planner, buffer->callee) : 1;
       out->nBuffersLeftOut += out->nBuffersLeftOut < MAX_COUNT ? more : 0;

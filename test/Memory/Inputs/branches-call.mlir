@@ -1,7 +1,7 @@
 // A branch in a function that is called twice.
 func.func private @block(%x: tensor<8x64xf32>, %c: tensor<1xf32>) -> tensor<8x64xf32> {
   %i0 = arith.constant 0 : index
-  %zero = arith.constant 0.0 : f32
+  %zero = arith.constant -1.0e6 : f32
   %first = tensor.extract %c[%i0] : tensor<1xf32>
   %less = arith.cmpf olt, %first, %zero : f32
   %e = tensor.empty() : tensor<8x64xf32>
