@@ -61,12 +61,16 @@ typedef struct Machine {
   double launch; // seconds of an op
 } Machine;
 
+enum { N_ROUNDS = 3, MAX_TYPES = 8 };
+
+static double secondsEach(const Machine *machine) { return machine->quick ? 0.0005 : 0.004; }
+
 /// Compiles the cases and times them: alone, and with all ranks at work when `busy`.
 static void timeCases(const Machine *machine, size_t nCases, MeasureCase *cases, bool busy) {
   Compiled compiled = {0};
-  double each = machine->quick ? 0.0005 : 0.004;
+  double each = secondsEach(machine);
   measureCompile(machine->compiler, nCases, cases, &compiled);
-  measureAlone(compiled.program, nCases, cases, machine->quick ? 1 : 3, each);
+  measureAlone(compiled.program, nCases, cases, machine->quick ? 1 : N_ROUNDS, each);
   if (busy && machine->nRanks > 1)
     measureBusy(compiled.program, nCases, cases, machine->nRanks, 10 * each);
   compiledRelease(&compiled);
@@ -98,18 +102,33 @@ static json_t *sizesOf(size_t n, const int64_t *sizes) {
   return list;
 }
 
-/// {"achieved": BEST, "efficiency": GRID} of products of `type`.
-static json_t *measureContractions(const Machine *machine, const char *type, double *outBusy) {
+/// Products of one type.
+typedef struct Products {
+  Grid grid;
+  size_t nCases;
+  MeasureCase *cases;
+  Compiled compiled;
+} Products;
+
+static Products compileProducts(const Machine *machine, const char *type) {
   Grid grid = gridOf(machine, type);
-  size_t nCases = grid.n[0] * grid.n[1] * grid.n[2];
-  MeasureCase *cases = memoryZeroed(nCases * sizeof *cases);
-  for (size_t i = 0; i < nCases; ++i)
-    cases[i] = (MeasureCase){.kind = MEASURE_CONTRACTION,
-                             .type = type,
-                             .m = grid.sizes[0][i / grid.n[2] / grid.n[1]],
-                             .n = grid.sizes[1][i / grid.n[2] % grid.n[1]],
-                             .k = grid.sizes[2][i % grid.n[2]]};
-  timeCases(machine, nCases, cases, outBusy != NULL);
+  Products out = {.grid = grid, .nCases = grid.n[0] * grid.n[1] * grid.n[2]};
+  out.cases = memoryZeroed(out.nCases * sizeof *out.cases);
+  for (size_t i = 0; i < out.nCases; ++i)
+    out.cases[i] = (MeasureCase){.kind = MEASURE_CONTRACTION,
+                                 .type = type,
+                                 .m = grid.sizes[0][i / grid.n[2] / grid.n[1]],
+                                 .n = grid.sizes[1][i / grid.n[2] % grid.n[1]],
+                                 .k = grid.sizes[2][i % grid.n[2]]};
+  measureCompile(machine->compiler, out.nCases, out.cases, &out.compiled);
+  return out;
+}
+
+/// {"achieved": BEST, "efficiency": GRID} of products that are timed, and releases them.
+static json_t *summariseProducts(const Machine *machine, Products *products, double *outBusy) {
+  Grid grid = products->grid;
+  size_t nCases = products->nCases;
+  MeasureCase *cases = products->cases;
   double best = 0, *busy = memoryZeroed(nCases * sizeof *busy);
   size_t nBusy = 0;
   for (size_t i = 0; i < nCases; ++i) {
@@ -129,9 +148,28 @@ static json_t *measureContractions(const Machine *machine, const char *type, dou
     *outBusy = nBusy ? measureQuantile(nBusy, busy, 0.5) : 1;
   free(cases);
   free(busy);
+  compiledRelease(&products->compiled);
   return json_pack("{s:o, s:{s:o, s:o, s:o, s:o}}", "achieved", measureRate(best), "efficiency",
                    "m", sizesOf(grid.n[0], grid.sizes[0]), "n", sizesOf(grid.n[1], grid.sizes[1]),
                    "k", sizesOf(grid.n[2], grid.sizes[2]), "fractions", fractions);
+}
+
+/// Of each of `nTypes` types. The rounds go over all of them, so that seconds in which the machine
+/// is slow are no type's alone.
+static void measureContractions(const Machine *machine, size_t nTypes, const char *const *types,
+                                json_t **outRates, double *outBusy) {
+  Products products[MAX_TYPES];
+  for (size_t i = 0; i < nTypes; ++i)
+    products[i] = compileProducts(machine, types[i]);
+  for (int round = 0; round < (machine->quick ? 1 : N_ROUNDS); ++round)
+    for (size_t i = 0; i < nTypes; ++i)
+      measureAlone(products[i].compiled.program, products[i].nCases, products[i].cases, 1,
+                   secondsEach(machine));
+  if (machine->nRanks > 1)
+    measureBusy(products[0].compiled.program, products[0].nCases, products[0].cases,
+                machine->nRanks, 10 * secondsEach(machine));
+  for (size_t i = 0; i < nTypes; ++i)
+    outRates[i] = summariseProducts(machine, &products[i], i ? NULL : outBusy);
 }
 
 //===----------------------------------------------------------------------===//
@@ -223,16 +261,17 @@ static json_t *measureDevice(Machine *machine, const char *source) {
   json_t *aloneCurve, *busyCurve, *flops = json_object(), *vector = json_object();
   json_t *functions = json_object();
   machine->launch = measureLaunch(machine);
+  json_t *rates[MAX_TYPES];
   double memory = measureMemory(machine, &aloneCurve, &busyCurve), busy = 1;
+  measureContractions(machine, COUNT(types), types, rates, &busy);
   for (size_t i = 0; i < COUNT(types); ++i) {
-    json_t *rate;
-    json_object_set_new(flops, types[i], measureContractions(machine, types[i], i ? NULL : &busy));
-    json_t *rates = measureVectors(machine, types[i], &rate);
+    json_t *rate, *perFunction = measureVectors(machine, types[i], &rate);
+    json_object_set_new(flops, types[i], rates[i]);
     json_object_set_new(vector, types[i], rate);
-    if (json_object_size(rates))
-      json_object_set_new(functions, types[i], rates);
+    if (json_object_size(perFunction))
+      json_object_set_new(functions, types[i], perFunction);
     else
-      json_decref(rates);
+      json_decref(perFunction);
   }
   double bytes = machineBytes();
   json_t *device = json_pack(

@@ -304,7 +304,7 @@ static int aloneBody(ShardRtContext *context, void *userData) {
         double seconds = timeRuns(context, stage, timing->memories, cold, runs);
         if (seconds < 0)
           return SHARD_RT_PROGRAM_FAILED;
-        if ((round == 0 && part == 0) || seconds < c->seconds)
+        if (c->seconds == 0 || seconds < c->seconds)
           c->seconds = seconds;
       }
       if (first < 0)

@@ -29,7 +29,7 @@ typedef struct MeasureCase {
 void measureCompile(Compiler *compiler, size_t nCases, const MeasureCase *cases, Compiled *out);
 
 /// Times every case on one rank in the time of its thread, `rounds` times over all of them, and
-/// keeps the best; each time for about `secondsEach`.
+/// keeps the best, of earlier calls too; each time for about `secondsEach`.
 void measureAlone(const ShardProgram *program, size_t nCases, MeasureCase *cases, int rounds,
                   double secondsEach);
 /// Times every case on `nRanks` ranks at the same time: busySeconds, the lower quartile of many.
