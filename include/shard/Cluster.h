@@ -27,7 +27,8 @@ typedef struct ShardRate {
   ShardFigure peak, achieved;
 } ShardRate;
 
-/// Efficiency over size: `sizes` ascend, `fractions` are in (0, 1]. No points: 1 everywhere.
+/// Efficiency over size: `sizes` ascend, `fractions` are above 0, and at most 1 but for memory's,
+/// which caches may exceed. No points: 1 everywhere.
 typedef struct ShardCurve {
   intptr_t nPoints;
   const double *sizes, *fractions;
@@ -218,6 +219,7 @@ SHARD_EXPORTED ShardCluster *shardClusterParse(const char *path, const char *tex
                                                int64_t nDevices, char **outError);
 SHARD_EXPORTED void shardClusterDestroy(ShardCluster *cluster); // null is fine
 
+/// The bundled clusters, in a fixed order. Thread-safe.
 SHARD_EXPORTED intptr_t shardClusterPresetGetCount(void);
 SHARD_EXPORTED const char *shardClusterPresetGetName(intptr_t index); // null: out of range
 
@@ -226,7 +228,7 @@ SHARD_EXPORTED const char *shardClusterPresetGetName(intptr_t index); // null: o
 SHARD_EXPORTED char *shardClusterFormatText(const ShardCluster *cluster);
 SHARD_EXPORTED char *shardClusterFormatJson(const ShardCluster *cluster);
 
-/// The names that the file has for them. Null: out of range.
+/// The names that the file has for them. Null: out of range. Thread-safe.
 SHARD_EXPORTED const char *shardRateTypeName(ShardRateType type);
 SHARD_EXPORTED const char *shardFunctionName(ShardFunction function);
 SHARD_EXPORTED const char *shardClusterLevelName(ShardClusterLevel level);

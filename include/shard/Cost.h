@@ -47,7 +47,7 @@ typedef struct ShardOpCost {
 /// False: the kind has no rate that can do it. Thread-safe.
 SHARD_EXPORTED bool shardOpCost(const ShardCluster *cluster, const ShardDeviceKind *kind,
                                 const ShardOpWork *work, ShardOpCost *out);
-/// The same while `busyDevices` of a node, this one among them, do so.
+/// The same while `busyDevices` of a node, this one among them, do so. Thread-safe.
 SHARD_EXPORTED bool shardOpCostBusy(const ShardCluster *cluster, const ShardDeviceKind *kind,
                                     const ShardOpWork *work, int64_t busyDevices, ShardOpCost *out);
 /// The work of `batch` products [m, k] x [k, n], each operand read and each result written once.
@@ -139,19 +139,20 @@ SHARD_EXPORTED bool shardCollectiveCostBy(const ShardGroups *groups, ShardCollec
 
 /// The textbook's forms of an all-reduce, with peak bandwidths, whole uplinks and no sharing: one
 /// ring over all ranks on the slowest link, and rings level by level that carry the whole message.
-/// For comparison only; the right form of the latter is SHARD_ALGORITHM_HIERARCHICAL.
+/// For comparison only; the right form of the latter is SHARD_ALGORITHM_HIERARCHICAL. Thread-safe.
 SHARD_EXPORTED double shardTextbookRingSeconds(const ShardGroups *groups, int64_t bytes);
 SHARD_EXPORTED double shardTextbookHierarchicalSeconds(const ShardGroups *groups, int64_t bytes);
 /// Bytes a second of the slowest link that a group crosses, peak, as the textbook has one number
-/// for a link; infinity: one rank.
+/// for a link; infinity: one rank. Thread-safe.
 SHARD_EXPORTED double shardTextbookBytesPerSecond(const ShardGroups *groups);
 
-/// All ways with their terms, shortest first, and the textbook's. To be freed with free().
+/// All ways with their terms, shortest first, and the textbook's. To be freed with free(). Null:
+/// out of memory. Thread-safe.
 SHARD_EXPORTED char *shardCollectiveExplain(const ShardGroups *groups, ShardCollectiveKind kind,
                                             int64_t bytes);
 
 /// Messages at the same time, in any pattern: the latency of the farthest and the load of the
-/// busiest link. Devices must be in range; a message to oneself is nothing.
+/// busiest link. Devices must be in range; a message to oneself is nothing. Thread-safe.
 typedef struct ShardTransfer {
   int64_t from, to; // devices
   int64_t bytes;
@@ -170,6 +171,7 @@ SHARD_EXPORTED double shardTransfersDistance(const ShardCluster *cluster, int64_
 typedef struct ShardTraffic ShardTraffic;
 /// Message i goes from device `from[i]` to `to[i]`, which must be in range; both are read only
 /// here. All are equally long. `cluster` is borrowed until the traffic is destroyed. Cannot fail.
+/// Thread-safe.
 SHARD_EXPORTED ShardTraffic *shardTrafficCreate(const ShardCluster *cluster, int64_t nMessages,
                                                 const int64_t *from, const int64_t *to);
 SHARD_EXPORTED void shardTrafficDestroy(ShardTraffic *traffic); // null is fine
@@ -178,9 +180,10 @@ SHARD_EXPORTED int32_t shardTrafficGetProfileCount(const ShardTraffic *traffic);
 SHARD_EXPORTED int32_t shardTrafficGetProfile(const ShardTraffic *traffic, int64_t message);
 /// Seconds until a message of `bytes` has arrived: the latency of its way, and its bytes on the
 /// link of it that has most to carry for its rate. 0: it stays on its device, or is empty.
+/// Thread-safe.
 SHARD_EXPORTED double shardTrafficSeconds(const ShardTraffic *traffic, int32_t profile,
                                           int64_t bytes);
-/// The same with its terms; no time at all for a profile out of range.
+/// The same with its terms; no time at all for a profile out of range. Thread-safe.
 SHARD_EXPORTED void shardTrafficCost(const ShardTraffic *traffic, int32_t profile, int64_t bytes,
                                      ShardCollectiveCost *out);
 

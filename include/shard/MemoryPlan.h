@@ -27,7 +27,7 @@ typedef enum ShardMemoryClass {
   SHARD_N_MEMORY_CLASSES = 7
 } ShardMemoryClass;
 
-/// "weights", "gradients", ...
+/// "weights", "gradients", ...; null: out of range. Thread-safe.
 SHARD_EXPORTED const char *shardMemoryClassName(ShardMemoryClass class_);
 
 /// A buffer of a stage's workspace. What a call needs while it runs are the buffers of its callee,
@@ -106,13 +106,14 @@ SHARD_EXPORTED char *shardMemoryPlanFormatJson(const ShardMemoryPlan *plan);
 
 /// Whether every stage fits into `limitBytes`; else one error diagnostic at the op of the peak,
 /// which names stage, peak and limit and the largest tensors alive then. `module`: what the plan is
-/// of.
+/// of. Thread-compatible per context.
 SHARD_EXPORTED MlirLogicalResult shardMemoryPlanCheck(const ShardMemoryPlan *plan,
                                                       MlirOperation module, int64_t limitBytes);
 
 /// Takes `module`, a program as shard-spmdize leaves it, to buffers, in place: each memref.alloc,
 /// call of a function and contraction has `spmd.offset` and `spmd.bytes` in the workspace of its
-/// function, the first and last also `spmd.class`. Fails with one error.
+/// function, the first and last also `spmd.class`. Fails with one error: an op without a lowering;
+/// the module can only be destroyed then. Thread-compatible per context.
 SHARD_EXPORTED MlirLogicalResult shardModulePlanBuffers(MlirOperation module, const char *mcpu);
 
 #ifdef __cplusplus
