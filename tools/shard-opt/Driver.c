@@ -394,6 +394,19 @@ static bool extractWeights(Driver *driver, MlirOperation op, const char *stage) 
          (mlirOperationVerify(op) || fail(driver, "internal error: the module is not valid"));
 }
 
+// The model as it was compiled: its ops, its entry, its extents.
+static void printOriginal(const ShardOptOptions *options) {
+  fprintf(stderr, " --check=%s", options->input);
+  if (options->function)
+    fprintf(stderr, " --function=%s", options->function);
+  if (options->rules)
+    fprintf(stderr, " --rules=%s", options->rules);
+  if (options->dims && options->args) // names of arguments
+    fprintf(stderr, " --args=%s", options->args);
+  if (options->dims)
+    fprintf(stderr, " '--dim=%s'", options->dims);
+}
+
 // A command that works as it stands, or nothing: shard-run takes neither a part of the program nor
 // code that is not linked, and no path that is not a file (/dev/null).
 static void printNext(const ShardOptOptions *options, const char *stage) {
@@ -411,7 +424,7 @@ static void printNext(const ShardOptOptions *options, const char *stage) {
   // Nothing to compare with: the model is not known any more, or its weights are arguments that
   // shard-run would draw.
   if (!stage && strcmp(options->input, "-") != 0 && (readable || !taken))
-    fprintf(stderr, " --check=%s", options->input);
+    printOriginal(options);
   fputc('\n', stderr);
 }
 
