@@ -30,8 +30,8 @@ typedef struct ShardOptTimes {
 bool shardOptTimesCreate(const ShardOptOptions *options, MlirOperation module, ShardOptTimes *out);
 void shardOptTimesRelease(ShardOptTimes *times);
 
-/// Whether a report or trace is asked for of a module that no step of shard-opt has marked, and that
-/// is a program of ranks as it stands: it has a mesh, and nothing says how to shard it.
+/// Whether a report or trace is asked for of a module that no step of shard-opt has marked, and
+/// that is a program of ranks as it stands: it has a mesh, and nothing says how to shard it.
 bool shardOptReportsProgram(const ShardOptOptions *options, MlirOperation module);
 
 #endif // SHARD_OPT_SIMULATE_H
