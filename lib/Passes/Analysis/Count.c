@@ -394,7 +394,9 @@ static void readUnits(Counter *counter) {
 const ShardCount *shardCountCreate(MlirOperation module, ShardArena *arena) {
   ShardCount *count = SHARD_ARENA_NEW(arena, ShardCount);
   if (!shardMeshRead(module, arena, &count->mesh)) {
-    shardEmitError(module, "the module has no 'shard.grid': it is no sharded program");
+    shardEmitError(
+        module,
+        "the module has no 'shard.grid': it is no sharded program; --auto-shard=LIST makes one");
     return NULL;
   }
   count->ppAxis = shardMeshFindAxis(&count->mesh, "pp");

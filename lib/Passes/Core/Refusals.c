@@ -210,7 +210,7 @@ static const ShardMessage messages[] = {
     {"the called function has no body", 0, 0},
     {"the file is empty; expected a module", 0, 0},
     {"the mesh of this collective is not defined", 0, 0},
-    {"the module has no 'shard.grid': it is no sharded program", 0, 0},
+    {"the module has no 'shard.grid': it is no sharded program; --auto-shard=LIST makes one", 0, 0},
     {"the module has no function of stage …", 0, 0},
     {"the module has no mesh: expected 'shard.grid @mesh' with 'spmd.axes' (run shard-plan first)", 0, 0},
     {"the module has no public function", 0, 0},

@@ -360,7 +360,9 @@ static int64_t countBusy(const SimProgram *program) {
 
 bool simProgramRead(SimProgram *program) {
   if (!shardMeshRead(program->module, program->arena, &program->mesh)) {
-    shardEmitError(program->module, "the module has no 'shard.grid': it is no sharded program");
+    shardEmitError(
+        program->module,
+        "the module has no 'shard.grid': it is no sharded program; --auto-shard=LIST makes one");
     return false;
   }
   program->ppAxis = shardMeshFindAxis(&program->mesh, "pp");
