@@ -14,6 +14,9 @@
 #include <math.h>
 #include <string.h>
 
+/// Calls within calls, each with a frame of the C stack: as many as shard-import takes.
+enum { MAX_CALL_DEPTH = 1000 };
+
 int64_t simPicoseconds(double seconds) {
   double ps = seconds * 1e12;
   return ps < (double)SIM_MAX_PS ? (int64_t)llround(ps) : SIM_MAX_PS;
@@ -114,10 +117,16 @@ static SimBody *readFunction(SimReader *reader, MlirOperation call) {
     shardEmitError(call, "recursive function: a program must call its layers in one order");
     return NULL;
   }
+  if (reader->depth == MAX_CALL_DEPTH) {
+    shardEmitError(call, "calls lie more than %d deep within each other", MAX_CALL_DEPTH);
+    return NULL;
+  }
   if (!reader->bodies[index]) {
     reader->open[index] = true;
+    ++reader->depth;
     reader->bodies[index] = readBlock(reader, block, false);
     reader->open[index] = false;
+    --reader->depth;
   }
   return reader->bodies[index];
 }

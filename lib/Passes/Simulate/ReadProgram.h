@@ -11,6 +11,7 @@ typedef struct SimReader {
   MlirOperation *functionOps;
   SimBody **bodies; // [nFunctions] null: not read
   bool *open;       // [nFunctions] being read
+  int32_t depth;    // of functions that are open
   ShardPointerMap *innerPeak;
   ShardPointerMap *innerOp; // where the peak of what an op calls or contains is
   ShardPointerMap *placeOf; // token -> index
