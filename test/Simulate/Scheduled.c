@@ -321,23 +321,30 @@ static void testTokens(void) {
   shardClusterDestroy(cluster);
 }
 
-/// What is sent and what comes in are there from the start to the wait.
+/// What is sent and what comes in are there from the start to the wait; of a wait without a result,
+/// or none, what is sent, up to there or to the end.
 static void testMemory(void) {
   ShardCluster *cluster = nodeCluster();
-  Program p;
-  begin(&p, "2", "\"tp\"");
-  line(&p, "%%s = tensor.empty() : tensor<64x1024xf32>");
-  line(&p, "%%v = linalg.exp ins(%%v64 : tensor<64x1024xf32>) outs(%%s : tensor<64x1024xf32>) -> "
-           "tensor<64x1024xf32>");
-  line(&p, "%%t = \"spmd.all_reduce_start\"(%%v) {grid = @mesh, grid_axes = array<i16: 0>} : "
-           "(tensor<64x1024xf32>) -> !spmd.token");
-  product(&p, 64);
-  done(&p, "t", 64);
-  ShardSimulation *s = run(end(&p), cluster);
-  const ShardSimulatedStage *stage = &s->stages[0];
-  checkEqual(stage->peakBytes, stage->argumentBytes + stage->resultBytes + 2 * 64 * 4096 + 64 * 128,
-             "sent, coming in, and the product");
-  shardSimulationDestroy(s);
+  for (int form = 0; form < 3; ++form) {
+    Program p;
+    begin(&p, "2", "\"tp\"");
+    line(&p, "%%s = tensor.empty() : tensor<64x1024xf32>");
+    line(&p, "%%v = linalg.exp ins(%%v64 : tensor<64x1024xf32>) outs(%%s : tensor<64x1024xf32>) -> "
+             "tensor<64x1024xf32>");
+    line(&p, "%%t = \"spmd.all_reduce_start\"(%%v) {grid = @mesh, grid_axes = array<i16: 0>} : "
+             "(tensor<64x1024xf32>) -> !spmd.token");
+    product(&p, 64);
+    if (form == 0)
+      done(&p, "t", 64);
+    if (form == 1)
+      line(&p, "\"spmd.wait\"(%%t) : (!spmd.token) -> ()");
+    ShardSimulation *s = run(end(&p), cluster);
+    const ShardSimulatedStage *stage = &s->stages[0];
+    checkEqual(stage->peakBytes,
+               stage->argumentBytes + stage->resultBytes + (form ? 1 : 2) * 64 * 4096 + 64 * 128,
+               "sent, coming in, and the product");
+    shardSimulationDestroy(s);
+  }
   shardClusterDestroy(cluster);
 }
 

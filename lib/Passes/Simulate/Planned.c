@@ -1,6 +1,6 @@
 //===- Planned.c - Memory of stages from the program's plan --------*- C -*-===//
 // A program that can be lowered has a memory plan (shard/MemoryPlan.h), and the simulator reads it.
-// Without one, for an op without a lowering, what simBodyMemory estimates stands.
+// Without one, for an op without a lowering, what shardBlockLiveBytes says of the text stands.
 //===----------------------------------------------------------------------===//
 #include "Simulate.h"
 

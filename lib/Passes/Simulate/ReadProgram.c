@@ -249,8 +249,9 @@ static SimBody *readBlock(SimReader *reader, MlirBlock block, bool stage) {
     if (!readOp(reader, body, op, stage))
       return NULL;
   addTimes(reader->program, body);
-  int64_t *opBytes;
-  simBodyMemory(body, reader->innerPeak, reader->program->arena, &opBytes);
+  ShardLiveBytes live = shardBlockLiveBytes(block, reader->innerPeak, reader->program->arena);
+  body->peakBytes = live.peakBytes;
+  body->peakOp = live.peakOp;
   body->deepOp = body->peakOp;
   int64_t deep;
   if (body->peakOp.ptr && shardPointerMapGet(reader->innerOp, body->peakOp.ptr, &deep))
@@ -260,7 +261,7 @@ static SimBody *readBlock(SimReader *reader, MlirBlock block, bool stage) {
   for (MlirOperation op = mlirBlockGetFirstOperation(block);
        !mlirOperationIsNull(op) && next < body->nSteps; op = mlirOperationGetNextInBlock(op), ++at)
     for (; next < body->nSteps && mlirOperationEqual(body->steps[next].op, op); ++next)
-      body->steps[next].memoryBytes = opBytes[at];
+      body->steps[next].memoryBytes = live.opBytes[at];
   return body;
 }
 

@@ -5,6 +5,7 @@
 #include "shard/Cost.h"
 #include "shard/Simulate.h"
 
+#include "../Analysis/Liveness.h"
 #include "../Analysis/Mesh.h"
 #include "../Analysis/Work.h"
 #include "../Core/IR.h"
@@ -135,11 +136,6 @@ bool simProgramRead(SimProgram *program);
 
 /// Puts the stages' memory plan, where the program has one, in the place of estimates.
 void simUsePlan(SimProgram *program);
-
-/// Live bytes of a block's ops in order, in `opBytes`, and their peak in `body`. `innerPeak` has
-/// the peak of what an op calls or contains. An estimate, for what has no memory plan.
-void simBodyMemory(SimBody *body, const ShardPointerMap *innerPeak, ShardArena *arena,
-                   int64_t **opBytes);
 
 //===----------------------------------------------------------------------===//
 // Peers, groups, classes

@@ -1,6 +1,6 @@
 //===- Memory.c - Activations that live, and that gradients keep --*- C -*-===//
+#include "../Analysis/Liveness.h"
 #include "../Analysis/Work.h"
-#include "../Simulate/Simulate.h"
 #include "Sizing.h"
 
 #include "mlir-c/BuiltinAttributes.h"
@@ -82,11 +82,9 @@ static int64_t peakOf(Peaks *peaks, MlirBlock block) {
     if (peak > 0)
       shardPointerMapSet(peaks->inner, op.ptr, peak);
   }
-  SimBody body = {.block = block};
-  int64_t *opBytes;
-  simBodyMemory(&body, peaks->inner, peaks->flat->arena, &opBytes);
-  shardPointerMapSet(peaks->ofBlock, block.ptr, body.peakBytes);
-  return body.peakBytes;
+  int64_t peak = shardBlockLiveBytes(block, peaks->inner, peaks->flat->arena).peakBytes;
+  shardPointerMapSet(peaks->ofBlock, block.ptr, peak);
+  return peak;
 }
 
 int64_t flatPeakBytes(Flat *flat) {

@@ -1,9 +1,11 @@
-//===- Memory.c - Live bytes of a block ---------------------------*- C -*-===//
+//===- Liveness.c - Live bytes of a block -------------------------*- C -*-===//
 // A value lives from the op that makes it to the last op that uses it, through views of it; what is
 // sent until the wait, what comes in from the start on. A
 // result takes over the buffer of its destination when that is used for the last time there.
 //===----------------------------------------------------------------------===//
-#include "Simulate.h"
+#include "Liveness.h"
+
+#include "Work.h"
 
 #include "../Core/Collectives.h"
 
@@ -41,14 +43,20 @@ static int64_t findBuffer(const Liveness *l, MlirValue value) {
   return shardPointerMapGetOr(l->bufferOf, value.ptr, -1);
 }
 
-/// The op that began what a wait of L4 ends; null: another op, or it began elsewhere.
-static MlirOperation startOf(MlirOperation op) {
+/// The op that began what a token stands for; null: no token, or it began elsewhere.
+static MlirOperation startOf(MlirValue token) {
+  bool starts = false, receives;
+  MlirOperation start = shardValueDefiningOp(token);
+  bool found = start.ptr && shardScheduledKind(start, &starts, &receives) && starts;
+  return found ? start : (MlirOperation){NULL};
+}
+
+/// The same of the wait for it, which has what comes in.
+static MlirOperation startOfWait(MlirOperation op) {
   bool starts = true, receives;
   if (!shardScheduledKind(op, &starts, &receives) || starts || mlirOperationGetNumOperands(op) == 0)
     return (MlirOperation){NULL};
-  MlirOperation start = shardValueDefiningOp(mlirOperationGetOperand(op, 0));
-  bool found = start.ptr && shardScheduledKind(start, &starts, &receives) && starts;
-  return found ? start : (MlirOperation){NULL};
+  return startOf(mlirOperationGetOperand(op, 0));
 }
 
 /// Uses what an op reads; of a value that is never in memory, what that is made of.
@@ -67,9 +75,11 @@ static void useAt(Liveness *l, MlirOperation op, int depth) {
 
 static MlirLogicalResult useOperands(void *user, MlirOperation op) {
   useAt(user, op, 0);
-  MlirOperation start = startOf(op);
-  if (start.ptr) // what is sent stays until it has left
-    useAt(user, start, 0);
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); ++i) {
+    MlirOperation start = startOf(mlirOperationGetOperand(op, i));
+    if (start.ptr) // what is sent stays until it has left, or until the token is out of sight
+      useAt(user, start, 0);
+  }
   return mlirLogicalResultSuccess();
 }
 
@@ -102,7 +112,7 @@ static void addResults(Liveness *l, MlirOperation op) {
     int64_t init = destination < 0 || destination >= mlirOperationGetNumOperands(op)
                        ? -1
                        : findBuffer(l, mlirOperationGetOperand(op, destination));
-    MlirOperation start = startOf(op);
+    MlirOperation start = startOfWait(op);
     int64_t from = start.ptr ? shardPointerMapGetOr(l->startOf, start.ptr, l->at) : l->at;
     addBuffer(l, result, (Buffer){bytes, from, l->at, init, false, false, folded});
   }
@@ -134,23 +144,37 @@ static void shareBuffers(Liveness *l) {
       l->buffers[l->buffers[i].takes].outside = true;
 }
 
-void simBodyMemory(SimBody *body, const ShardPointerMap *innerPeak, ShardArena *arena,
-                   int64_t **opBytes) {
+/// What is sent and never waited for stays to the end.
+static void useUnwaited(Liveness *l, MlirBlock block) {
+  for (MlirOperation op = mlirBlockGetFirstOperation(block); !mlirOperationIsNull(op);
+       op = mlirOperationGetNextInBlock(op)) {
+    bool starts = false, receives;
+    if (shardScheduledKind(op, &starts, &receives) && starts &&
+        mlirOperationGetNumResults(op) > 0 &&
+        mlirOpOperandIsNull(mlirValueGetFirstUse(mlirOperationGetResult(op, 0))))
+      useAt(l, op, 0);
+  }
+}
+
+ShardLiveBytes shardBlockLiveBytes(MlirBlock block, const ShardPointerMap *innerPeak,
+                                   ShardArena *arena) {
+  ShardLiveBytes out = {0};
   ShardArena *scratch = shardArenaCreate();
   Liveness l = {.arena = scratch,
                 .bufferOf = shardPointerMapCreate(scratch, 64),
                 .startOf = shardPointerMapCreate(scratch, 16)};
   int64_t nOps = 0;
-  for (intptr_t i = 0; i < mlirBlockGetNumArguments(body->block); ++i)
-    addBuffer(&l, mlirBlockGetArgument(body->block, i), (Buffer){0, 0, 0, -1, false, true, false});
-  for (MlirOperation op = mlirBlockGetFirstOperation(body->block); !mlirOperationIsNull(op);
+  for (intptr_t i = 0; i < mlirBlockGetNumArguments(block); ++i)
+    addBuffer(&l, mlirBlockGetArgument(block, i), (Buffer){0, 0, 0, -1, false, true, false});
+  for (MlirOperation op = mlirBlockGetFirstOperation(block); !mlirOperationIsNull(op);
        op = mlirOperationGetNextInBlock(op)) {
     l.at = nOps++;
     shardPointerMapSet(l.startOf, op.ptr, l.at);
     shardWalk(op, NULL, useOperands, &l);
     addResults(&l, op);
   }
-  markReturned(&l, mlirBlockGetTerminator(body->block));
+  useUnwaited(&l, block);
+  markReturned(&l, mlirBlockGetTerminator(block));
   shareBuffers(&l);
   int64_t *change = SHARD_ARENA_ARRAY(scratch, int64_t, nOps + 1); // before each op
   for (size_t i = 0; i < l.nBuffers; ++i) {
@@ -162,16 +186,17 @@ void simBodyMemory(SimBody *body, const ShardPointerMap *innerPeak, ShardArena *
     if (!buffer->taken)
       change[buffer->last + 1] -= buffer->bytes;
   }
-  *opBytes = SHARD_ARENA_ARRAY(arena, int64_t, nOps);
+  out.opBytes = SHARD_ARENA_ARRAY(arena, int64_t, nOps);
   int64_t live = 0, i = 0;
-  for (MlirOperation op = mlirBlockGetFirstOperation(body->block); !mlirOperationIsNull(op);
+  for (MlirOperation op = mlirBlockGetFirstOperation(block); !mlirOperationIsNull(op);
        op = mlirOperationGetNextInBlock(op), ++i) {
     live += change[i];
-    (*opBytes)[i] = live + shardPointerMapGetOr(innerPeak, op.ptr, 0);
-    if ((*opBytes)[i] > body->peakBytes) {
-      body->peakBytes = (*opBytes)[i];
-      body->peakOp = op;
+    out.opBytes[i] = live + shardPointerMapGetOr(innerPeak, op.ptr, 0);
+    if (out.opBytes[i] > out.peakBytes) {
+      out.peakBytes = out.opBytes[i];
+      out.peakOp = op;
     }
   }
   shardArenaDestroy(scratch);
+  return out;
 }
