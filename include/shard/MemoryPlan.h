@@ -82,13 +82,23 @@ typedef struct ShardMemoryStage {
   const ShardMemoryStep *steps; // the ops of the function that touch memory, in order
 } ShardMemoryStage;
 
+/// An open dimension of an argument of the model, and its bounds.
+typedef struct ShardMemoryDim {
+  int64_t argument, dimension, least, most;
+} ShardMemoryDim;
+
 /// Apart from any context once created; thread-safe to read.
 typedef struct ShardMemoryPlan {
   int32_t nStages;
   const ShardMemoryStage *stages;
-  int64_t peakBytes; // of the largest stage
-  int32_t nDims;     // open dimensions; bytes are those at their bounds, for all extents
-  void *memory;      // private
+  int64_t peakBytes;          // of the largest stage
+  int32_t nDims;              // open dimensions; bytes are those at their bounds
+  const ShardMemoryDim *dims; // [nDims]
+  /// Plans of the versions for smaller extents, smallest bounds first: a run has the first that
+  /// holds its extents, else this one.
+  int32_t nBuckets;
+  const struct ShardMemoryPlan *const *buckets; // [nBuckets]
+  void *memory;                                 // private
 } ShardMemoryPlan;
 
 /// The plan of `module`, a program as shard-spmdize leaves it or an unsharded module with one

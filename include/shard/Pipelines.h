@@ -50,12 +50,14 @@ SHARD_EXPORTED const char *shardModuleGetStage(MlirOperation module);
 //===----------------------------------------------------------------------===//
 
 typedef struct ShardPipelineOptions {
-  size_t structBytes;         // sizeof(ShardPipelineOptions)
-  const char *degrees;        // "tp8,pp16"; null: the module goes on from where it was stopped
-  const char *function;       // function to shard; null: the one public function
-  const char *argsFile;       // an args.json with names and roles; null: none
-  const char *annotations;    // a file of annotations; null: none
-  const char *dims;           // extents of dynamic dimensions, "ARG:D=N,ARG:D=..MAX"; null: none
+  size_t structBytes;      // sizeof(ShardPipelineOptions)
+  const char *degrees;     // "tp8,pp16"; null: the module goes on from where it was stopped
+  const char *function;    // function to shard; null: the one public function
+  const char *argsFile;    // an args.json with names and roles; null: none
+  const char *annotations; // a file of annotations; null: none
+  const char *dims;        // extents of dynamic dimensions, "ARG:D=N,ARG:D=..MAX"; null: none
+  const char *buckets;     // smaller bounds that get versions of their own: "N" bounds in all, each
+                       // half of the next, or lists as in `dims`, separated by ";"; null: 3
   bool splitResults;          // leave results split over the devices
   bool noImplicitReplication; // refuse an op that has no dimension rule
   const char *rules;          // a file of dimension rules for ops of the user; null: none

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define SHARD_PROGRAM_ABI_VERSION 5u
+#define SHARD_PROGRAM_ABI_VERSION 6u
 
 /// How a value is cut. It is seen in the shape `view` ([nViewDims], product = its element count);
 /// view dimension i is split over the mesh axes axes[axisStart[i] .. axisStart[i+1]), major first.
@@ -81,8 +81,8 @@ typedef struct ShardProgramStage {
   int32_t nArguments, nResults;
   const int32_t *arguments; // [nArguments] indices into ShardProgram.arguments
   const int32_t *results;   // [nResults] indices into ShardProgram.results
-  /// Bytes of workspace that `run` needs. `dims` [nDims]: the extents of a run, NULL if there are
-  /// none.
+  /// Bytes of workspace that `run` needs. `dims` [nDims]: the extents of a run; NULL: the bounds,
+  /// or there are none. With buckets (below) it is a function of them.
   size_t (*workspaceBytes)(const int64_t *dims);
   /// Runs the stage on this rank. args, results: dense row-major local buffers, 64-byte aligned,
   /// owned by the caller; so is `workspace`. Returns a ShardRtStatus. Every rank calls it once a
@@ -110,9 +110,32 @@ typedef struct ShardProgram {
   int32_t nDims, nEqual;
   const ShardProgramDim *dims; // [nDims]
   const int64_t *equal;        // [nEqual][1 + nDims]: numbers and factors of extents that sum to 0
+  /// Programs of smaller bounds, smallest first, and last the one of the bounds; 0: there is one
+  /// program for all extents. Each is whole: `dims` has its bounds, `arguments` and `results` how
+  /// its values lie, `stages` its entry points. The entry points of the program that `shardProgram`
+  /// gives take the bucket that shardProgramBucket gives; its groups and messages are those of all.
+  int32_t nBuckets;
+  const struct ShardProgram *const *buckets; // [nBuckets]
 } ShardProgram;
 
 typedef const ShardProgram *(*ShardProgramGetter)(void);
+
+/// The program by which arguments and results lie in a run with these extents: the first bucket
+/// whose bounds hold them, else that of the bounds; `program` itself if it has no buckets or `dims`
+/// is NULL. Values without an open dimension, weights among them, lie the same in all buckets, and
+/// all values are cut over the same axes; a dimension that is open is stored at the bucket's bound.
+static inline const ShardProgram *shardProgramBucket(const ShardProgram *program,
+                                                     const int64_t *dims) {
+  for (int32_t b = 0; dims && b < program->nBuckets; ++b) {
+    const ShardProgram *bucket = program->buckets[b];
+    int32_t k = 0;
+    while (k < bucket->nDims && dims[k] >= bucket->dims[k].least && dims[k] <= bucket->dims[k].most)
+      ++k;
+    if (k == bucket->nDims || b + 1 == program->nBuckets)
+      return bucket;
+  }
+  return program;
+}
 
 #ifdef __cplusplus
 }

@@ -10,6 +10,13 @@
 // CHECK-NEXT: equal: 0 1 -1
 // CHECK-NEXT: digit of dimension 0: 6 stored, 0 + 1 dims[0] + 0 dims[1] valid
 // CHECK-NEXT: digit of dimension 1: 4 stored, 4 + 0 dims[0] + 0 dims[1] valid
+// CHECK-NEXT: 1 rows: stored for up to 2, workspace [[#SMALL:]] bytes
+// CHECK-NEXT: 2 rows: stored for up to 2, workspace [[#SMALL]] bytes
+// CHECK-NEXT: 3 rows: stored for up to 3, workspace [[#MIDDLE:]] bytes
+// CHECK-NEXT: 4 rows: stored for up to 6, workspace [[#LARGE:]] bytes
+// CHECK-NEXT: 5 rows: stored for up to 6, workspace [[#LARGE]] bytes
+// CHECK-NEXT: 6 rows: stored for up to 6, workspace [[#LARGE]] bytes
+// CHECK-NEXT: the bounds: workspace [[#LARGE]] bytes
 // CHECK-NEXT: status 0
 // CHECK-NEXT: status 0
 // CHECK-NEXT: status 0

@@ -466,6 +466,7 @@ static bool run(Driver *driver) {
     pipeline.argsFile = options->args;
     pipeline.annotations = options->annotations;
     pipeline.dims = options->dims;
+    pipeline.buckets = options->analyse || options->splitWeights ? "1" : options->buckets;
     pipeline.splitResults = options->splitResults;
     pipeline.rules = options->rules;
     pipeline.noImplicitReplication = options->noImplicitReplication;

@@ -18,6 +18,11 @@ const ShardOptOption shardOptOptionTable[nOptionIds] = {
                 "Extent N for dynamic dimension D of argument ARG ('*': of all), or ..MAX: any up "
                 "to MAX; repeatable",
                 false},
+    [ID_DIM_BUCKETS] =
+        {"dim-buckets", OPTION_TEXT, NULL, "N|LIST;LIST",
+         "Bounds with storage and plan of their own, each half of the next (default: "
+         "3), or lists of ARG:D=..MAX",
+         true},
     [ID_RULES] = {"rules", OPTION_TEXT, NULL, "FILE", "Dimension rules of ops of your own", false},
     [ID_NO_REPLICATION] = {"no-implicit-replication", OPTION_FLAG, NULL, NULL,
                            "Refuse an op without a dimension rule: its operands would be whole",

@@ -21,6 +21,7 @@ typedef enum OptionId {
   ID_ANNOTATIONS,
   ID_RESULTS,
   ID_DIM,
+  ID_DIM_BUCKETS,
   ID_RULES,
   ID_NO_REPLICATION,
   ID_FORBID,

@@ -200,6 +200,8 @@ static bool setValue(ShardOptOptions *options, int id, const char *value) {
     return options->noImplicitReplication = true;
   case ID_DIM:
     return appendText(&options->dims, value);
+  case ID_DIM_BUCKETS:
+    return setOnce(name, &options->buckets, value);
   case ID_EMIT:
     if (options->emitGiven)
       return shardOptReject("'--emit' is given twice");

@@ -30,6 +30,7 @@ typedef struct ShardOptOptions {
   double targetParameters; // 0: not given
   const char *stopAfter, *mcpu;
   char *dims;                        // all of --dim, separated by commas; owned
+  const char *buckets;               // --dim-buckets
   char *forbid;                      // all of --forbid; owned
   char *silence, *error, *threshold; // of warnings; owned
   const char *budget, *assumedOverlap, *checkpointInterval; // what the user claims; null: nothing

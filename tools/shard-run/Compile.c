@@ -82,6 +82,7 @@ static void compileModule(Compiler *compiler, const char *path, MlirOperation mo
     pipeline.annotations = isOriginal ? NULL : options->annotations; // a layout of more devices
     pipeline.rules = options->rules;
     pipeline.dims = compiler->dims;
+    pipeline.buckets = isOriginal ? "1" : options->buckets;
     pipeline.splitResults = options->results && !strcmp(options->results, "split");
   } else {
     out->distributions = initializeFromModule(module, &out->nDistributions);
@@ -118,6 +119,7 @@ static void rejectCompileOptions(const Options *options, const char *state) {
                      : options->function    ? "function"
                      : options->args        ? "args"
                      : options->nDims       ? "dim"
+                     : options->buckets     ? "dim-buckets"
                      : options->rules       ? "rules"
                      : options->mcpu        ? "mcpu"
                                             : NULL;

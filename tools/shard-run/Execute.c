@@ -28,9 +28,9 @@ static void *worldMemory(Run *run, size_t sizeBytes) {
 }
 
 /// Arguments, results, workspace, and what the runtime keeps for messages.
-static size_t stagePeakBytes(const ShardProgram *program, int32_t stageIndex) {
+static size_t stagePeakBytes(const ShardProgram *program, int32_t stageIndex, const int64_t *dims) {
   const ShardProgramStage *stage = &program->stages[stageIndex];
-  size_t bytes = stage->workspaceBytes(NULL);
+  size_t bytes = stage->workspaceBytes(dims);
   for (int32_t i = 0; i < stage->nArguments; ++i)
     bytes += valueLocalBytes(&program->arguments[stage->arguments[i]]);
   for (int32_t i = 0; i < stage->nResults; ++i)
@@ -44,7 +44,7 @@ size_t executeMemoryBytes(const ShardProgram *program, bool keepResults) {
   size_t bytes = 0;
   int64_t nRanks = meshRankCount(program);
   for (int32_t i = 0; i < program->nStages; ++i)
-    bytes += stagePeakBytes(program, i) * (size_t)(nRanks / program->nStages);
+    bytes += stagePeakBytes(program, i, NULL) * (size_t)(nRanks / program->nStages);
   for (int32_t i = 0; keepResults && i < program->nResults; ++i)
     bytes += valueGlobalCount(&program->results[i]) * elementBytes(program->results[i].element);
   return bytes;
@@ -232,7 +232,7 @@ static void summarise(Run *run) {
       shardRtWorldRelease(run->world, rank->faults[i]);
     }
     shardRtWorldRelease(run->world, rank->faults);
-    out->peakBytes[r] = stagePeakBytes(run->program, rank->stage);
+    out->peakBytes[r] = stagePeakBytes(run->program, rank->stage, run->options->dims);
   }
   int32_t n = out->iterations;
   qsort(run->seconds, (size_t)n, sizeof *run->seconds, compareSeconds);

@@ -71,6 +71,8 @@ static const OptionRow optionTable[] = {
     {"results", "whole|split", OPTION_TEXT, FIELD(results), 0, "layout of results (whole)", NULL},
     {"dim", "ARG:D=N", OPTION_LIST, FIELD(dims), 0,
      "set a dynamic dimension (ARG '*': of all), or ..MAX: open up to a bound; repeatable", NULL},
+    {"dim-buckets", "N|LIST;LIST", OPTION_TEXT, FIELD(buckets), 0,
+     "bounds with storage of their own, each half of the next (3), or lists of ARG:D=..MAX", NULL},
     {"function", "NAME", OPTION_TEXT, FIELD(function), 0, "entry (the one public function)", NULL},
     {"args", "FILE", OPTION_TEXT, FIELD(args), 0, "names and roles (args.json of --data)", NULL},
     {"mcpu", "CPU", OPTION_TEXT, FIELD(mcpu), 0, "code for this CPU (host)", NULL},

@@ -17,6 +17,7 @@ typedef struct Options {
   const char *autoShard, *annotations, *rules, *results, *function, *args, *mcpu;
   const char **dims; // [nDims] ARG:D=N, ARG:D=..MAX
   size_t nDims;
+  const char *buckets; // of --dim-buckets; null: the default
   const char **sizes; // [nSizes] ARG:D=N,N,...
   size_t nSizes;
   int32_t iterations;

@@ -205,7 +205,8 @@ static void freeAll(size_t n, const void *const *values) {
 typedef struct Run {
   const Session *session;
   const int64_t *dims;         // extents; null: none is dynamic
-  const ShardProgram *stored;  // as it is
+  ShardProgram *selected;      // of the extents
+  const ShardProgram *stored;  // as its values lie
   const ShardProgram *program; // in the true shapes of `dims`
   ShardProgram *sized;         // the same, if there are any
   Compiled original;           // of --check
@@ -332,6 +333,7 @@ static void releaseRun(Run *run) {
   free(run->exact);
   compiledRelease(&run->original);
   free(run->sized);
+  free(run->selected);
 }
 
 /// Looks for the first op that differs: in the original, or where the program has bounds in an
@@ -340,7 +342,7 @@ static void bisectRun(const Run *run) {
   const Session *session = run->session;
   Compiled bounded = {0};
   if (run->dims) {
-    char *text = sizesFormatBounds(run->stored);
+    char *text = sizesFormatBounds(session->compiled->program);
     compileOriginal(session->compiler, session->source, text, &bounded);
     free(text);
   }
@@ -352,13 +354,18 @@ static void bisectRun(const Run *run) {
 /// One run of the program, with extents `dims` or null, and its comparisons. Whether they held.
 static bool runOnce(const Session *session, const int64_t *dims, bool first) {
   const Options *options = session->options;
-  Run run = {.session = session, .dims = dims, .stored = session->compiled->program};
+  const ShardProgram *program = session->compiled->program;
+  Run run = {.session = session, .dims = dims, .selected = sizesSelect(program, dims)};
+  run.stored = run.selected;
   run.sized = dims ? sizesApply(run.stored, dims) : NULL;
   run.program = run.sized ? run.sized : run.stored;
   run.nResults = resultLimit(run.program);
   if (dims && !options->quiet) {
     char *text = sizesFormat(run.stored, dims);
-    printf("%ssizes: %s\n", first ? "" : "\n", text);
+    printf("%ssizes: %s", first ? "" : "\n", text);
+    free(text);
+    text = sizesFormat(run.stored, NULL);
+    printf("%s%s\n", program->nBuckets ? "; stored for up to " : "", program->nBuckets ? text : "");
     free(text);
   }
   if (!mlirOperationIsNull(session->source))

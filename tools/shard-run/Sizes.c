@@ -53,6 +53,21 @@ ShardProgram *sizesApply(const ShardProgram *program, const int64_t *dims) {
   return sized;
 }
 
+ShardProgram *sizesSelect(const ShardProgram *program, const int64_t *dims) {
+  const ShardProgram *bucket = shardProgramBucket(program, dims);
+  size_t n = (size_t)program->nStages;
+  ShardProgram *selected = memoryZeroed(sizeof(ShardProgram) + n * sizeof(ShardProgramStage));
+  ShardProgramStage *stages = (ShardProgramStage *)(selected + 1);
+  *selected = *bucket;
+  for (size_t i = 0; i < n; ++i) {
+    stages[i] = bucket->stages[i];
+    stages[i].workspaceBytes = program->stages[i].workspaceBytes;
+    stages[i].run = program->stages[i].run;
+  }
+  selected->stages = stages;
+  return selected;
+}
+
 /// Visits every valid element: where it is stored, and where it lies in the value of true shape.
 typedef void (*ElementVisitor)(void *user, size_t stored, size_t whole);
 static void visitValid(const ShardProgram *program, const ShardProgramValue *value,
@@ -307,6 +322,7 @@ char *sizesFormat(const ShardProgram *program, const int64_t *dims) {
   char *text = memoryZeroed((size_t)program->nDims * 64 + 1);
   for (int32_t k = 0; k < program->nDims; ++k)
     sprintf(text + strlen(text), "%s%" PRId32 ":%" PRId32 "=%" PRId64, k ? "," : "",
-            program->dims[k].argument, program->dims[k].dimension, dims[k]);
+            program->dims[k].argument, program->dims[k].dimension,
+            dims ? dims[k] : program->dims[k].most);
   return text;
 }

@@ -20,7 +20,7 @@ typedef struct Sizes {
 /// be. Stops with a message when one is out of bounds or missing. Free dims with free().
 Sizes sizesCreate(const ShardProgram *program, const Options *options);
 
-/// "0:0=8,1:0=8", to be freed with free(): as --dim has it.
+/// "0:0=8,1:0=8", to be freed with free(): as --dim has it. `dims` null: the bounds.
 char *sizesFormat(const ShardProgram *program, const int64_t *dims);
 /// "0:0=1..8,1:0=1..8", likewise.
 char *sizesFormatBounds(const ShardProgram *program);
@@ -28,6 +28,10 @@ char *sizesFormatBounds(const ShardProgram *program);
 /// The program's tables with the true shapes of these extents. One block, to be freed with free();
 /// the program's otherwise.
 ShardProgram *sizesApply(const ShardProgram *program, const int64_t *dims);
+
+/// The program by which the values of a run with these extents lie, with the entry points that choose
+/// it. One block, to be freed with free(); what it points at is the program's.
+ShardProgram *sizesSelect(const ShardProgram *program, const int64_t *dims);
 
 /// Puts the values of dynamic arguments, which have their true shapes, into storage with poison or
 /// zeros in the padding.

@@ -6,6 +6,8 @@
 
 #include "shard/MemoryPlan.h"
 
+#include "Bucketing.h"
+
 #include "../Analysis/Mesh.h"
 #include "../Core/Registry.h"
 #include "../Plan/Annotations.h"
@@ -18,7 +20,8 @@
 #include <string.h>
 
 static const char stageAttribute[] = "spmd.after", optionsAttribute[] = "spmd.options";
-static const char spmdizePass[] = "shard-spmdize", lowerPass[] = "shard-lower-cpu";
+static const char importPass[] = "shard-import", spmdizePass[] = "shard-spmdize",
+                  lowerPass[] = "shard-lower-cpu";
 
 intptr_t shardPipelineGetPassCount(void) {
   intptr_t count = 0;
@@ -218,6 +221,155 @@ static MlirLogicalResult findRange(MlirOperation module, const ShardPipelineOpti
   return mlirLogicalResultSuccess();
 }
 
+//===----------------------------------------------------------------------===//
+// Versions for smaller extents
+//===----------------------------------------------------------------------===//
+
+typedef struct Buckets {
+  ShardArena *arena;
+  ShardBucketRequest request;
+  bool asked;           // several, by the user
+  MlirOperation source; // the model as it came; null: no versions are made of it
+  ShardOpList modules;  // beside the module while passes run, smallest first
+} Buckets;
+
+/// Runs a pass on a version; what it says is what it has said of the program. The error's text,
+/// null: there was none.
+static const char *runOnBucket(const ShardPassInfo *info, MlirOperation bucket,
+                               OptionValues *values, bool verify, ShardArena *arena) {
+  ShardFirstError first;
+  shardFirstErrorBegin(&first, bucket, arena);
+  bool ok = mlirLogicalResultIsSuccess(runPass(info, bucket, values)) &&
+            (!verify || mlirOperationVerify(bucket));
+  const char *text = shardFirstErrorEnd(&first);
+  return ok ? NULL : text ? text : "it is not valid";
+}
+
+/// A version that cannot be had is left out, unless it was asked for.
+static MlirLogicalResult leaveOut(const Buckets *buckets, MlirOperation module, const char *bounds,
+                                  const char *why) {
+  if (buckets->request.nListed)
+    return shardEmitError(module, "--dim-buckets: no version for extents up to %s: %s", bounds,
+                          why);
+  shardEmitRemark(module, "no version for extents up to %s: %s", bounds, why);
+  return mlirLogicalResultSuccess();
+}
+
+/// Before shard-import: keeps the model, of which versions may be made.
+static MlirLogicalResult keepSource(Buckets *buckets, MlirOperation module,
+                                    const ShardPipelineOptions *options) {
+  if (mlirLogicalResultIsFailure(
+          shardBucketRequestRead(module, options->buckets, buckets->arena, &buckets->request)))
+    return mlirLogicalResultFailure();
+  bool several = buckets->request.nListed || buckets->request.count > 1;
+  buckets->asked = several && options->buckets;
+  if (several && options->dims && strstr(options->dims, ".."))
+    buckets->source = mlirOperationClone(module);
+  return mlirLogicalResultSuccess();
+}
+
+static void insertBucket(ShardOpList *list, MlirOperation bucket) {
+  size_t at = 0;
+  while (at < list->nOps && shardBucketCompare(list->ops[at], bucket) < 0)
+    ++at;
+  if (at < list->nOps && shardBucketCompare(list->ops[at], bucket) == 0) {
+    mlirOperationDestroy(bucket); // given twice
+    return;
+  }
+  shardOpListAppend(list, bucket);
+  memmove(list->ops + at + 1, list->ops + at, (list->nOps - 1 - at) * sizeof(*list->ops));
+  list->ops[at] = bucket;
+}
+
+/// After shard-import: imports the model at each of the smaller bounds.
+static MlirLogicalResult createBuckets(Buckets *buckets, const ShardPassInfo *info,
+                                       MlirOperation module, const OptionValues *values) {
+  bool open = !mlirAttributeIsNull(shardDynamicDims(module));
+  if (!open && buckets->asked)
+    return shardEmitError(module, "--dim-buckets: no dimension is open; --dim=ARG:D=..MAX is what "
+                                  "leaves one open");
+  if (!open || !buckets->source.ptr)
+    return mlirLogicalResultSuccess();
+  const char **texts;
+  intptr_t n = shardBucketTexts(module, &buckets->request, buckets->arena, &texts);
+  for (intptr_t t = 0; t < n; ++t) {
+    OptionValues own = *values;
+    for (intptr_t i = 0; i < own.count; ++i)
+      if (strcmp(own.names[i], "dims") == 0) // of two for a dimension the last one holds
+        own.values[i] = shardArenaFormat(buckets->arena, "%s,%s", own.values[i], texts[t]);
+    MlirOperation bucket = mlirOperationClone(buckets->source);
+    const char *why = runOnBucket(info, bucket, &own, false, buckets->arena);
+    if (!why)
+      why = shardBucketFindMisfit(module, bucket, buckets->arena);
+    if (!why) {
+      insertBucket(&buckets->modules, bucket);
+      continue;
+    }
+    mlirOperationDestroy(bucket);
+    if (mlirLogicalResultIsFailure(leaveOut(buckets, module, texts[t], why)))
+      return mlirLogicalResultFailure();
+  }
+  return mlirLogicalResultSuccess();
+}
+
+/// Takes all versions through a pass that `module` has been through.
+static MlirLogicalResult runOnBuckets(Buckets *buckets, const ShardPassInfo *info,
+                                      MlirOperation module, OptionValues *values, bool verify) {
+  ShardOpList *list = &buckets->modules;
+  size_t kept = 0;
+  MlirLogicalResult result = mlirLogicalResultSuccess();
+  for (size_t i = 0; i < list->nOps; ++i) {
+    MlirOperation bucket = list->ops[i];
+    const char *why = runOnBucket(info, bucket, values, verify, buckets->arena);
+    if (!why && strcmp(info->argument, spmdizePass) == 0)
+      why = shardBucketFindConflict(module, bucket, buckets->arena);
+    if (!why) {
+      list->ops[kept++] = bucket;
+      continue;
+    }
+    const char *bounds = shardBucketBoundsText(bucket, buckets->arena);
+    mlirOperationDestroy(bucket);
+    if (mlirLogicalResultIsSuccess(result))
+      result = leaveOut(buckets, module, bounds, why);
+  }
+  list->nOps = kept;
+  return result;
+}
+
+/// Versions of a program that was stopped.
+static MlirLogicalResult takeBuckets(Buckets *buckets, MlirOperation module) {
+  shardBucketsTake(module, &buckets->modules);
+  for (size_t i = 0; i < buckets->modules.nOps; ++i) {
+    const char *why = shardBucketFindMisfit(module, buckets->modules.ops[i], buckets->arena);
+    if (why)
+      return shardEmitError(buckets->modules.ops[i], "no version of the program around it: %s",
+                            why);
+  }
+  return mlirLogicalResultSuccess();
+}
+
+static void releaseBuckets(Buckets *buckets) {
+  for (size_t i = 0; i < buckets->modules.nOps; ++i)
+    mlirOperationDestroy(buckets->modules.ops[i]);
+  if (buckets->source.ptr)
+    mlirOperationDestroy(buckets->source);
+}
+
+/// One pass, on the module and on its versions.
+static MlirLogicalResult runOne(Buckets *buckets, const ShardPassInfo *info, MlirOperation module,
+                                OptionValues *values, const ShardPipelineOptions *options,
+                                bool last) {
+  bool imports = strcmp(info->argument, importPass) == 0, verify = options->verifyEach || last;
+  if (imports && mlirLogicalResultIsFailure(keepSource(buckets, module, options)))
+    return mlirLogicalResultFailure();
+  if (mlirLogicalResultIsFailure(runPass(info, module, values)))
+    return mlirLogicalResultFailure();
+  if (verify && !mlirOperationVerify(module))
+    return mlirLogicalResultFailure(); // the verifier has said what is wrong
+  return imports ? createBuckets(buckets, info, module, values)
+                 : runOnBuckets(buckets, info, module, values, verify);
+}
+
 /// What the user does not want to be sent is looked for once the collectives are there.
 static MlirLogicalResult checkComm(MlirOperation module, const ShardPipelineOptions *options) {
   const ShardPassInfo *info = shardPassInfoFind(mlirStringRefCreateFromCString("shard-check-comm"));
@@ -231,7 +383,8 @@ static MlirLogicalResult checkComm(MlirOperation module, const ShardPipelineOpti
 }
 
 static MlirLogicalResult runRange(MlirOperation module, const ShardPipelineOptions *options,
-                                  OptionValues *values, intptr_t first, intptr_t end) {
+                                  OptionValues *values, Buckets *buckets, intptr_t first,
+                                  intptr_t end) {
   intptr_t sharded = pipelineIndex(mlirStringRefCreateFromCString(spmdizePass)) + 1;
   bool checks = options->forbid || options->maxCommBytes >= 0 || options->noImplicitComm;
   if (checks && (sharded < first || sharded > end))
@@ -246,10 +399,8 @@ static MlirLogicalResult runRange(MlirOperation module, const ShardPipelineOptio
       return shardEmitError(module, "cancelled before '%s'", info->argument);
     if (options->progress)
       options->progress(options->userData, info->argument, i - first, end - first);
-    if (mlirLogicalResultIsFailure(runPass(info, module, values)))
+    if (mlirLogicalResultIsFailure(runOne(buckets, info, module, values, options, i + 1 == end)))
       return mlirLogicalResultFailure();
-    if ((options->verifyEach || i + 1 == end) && !mlirOperationVerify(module))
-      return mlirLogicalResultFailure(); // the verifier has said what is wrong
     if (checks && i + 1 == sharded && mlirLogicalResultIsFailure(checkComm(module, options)))
       return mlirLogicalResultFailure();
     if (options->inspect)
@@ -277,6 +428,11 @@ MlirLogicalResult shardPipelineRun(MlirOperation module, const ShardPipelineOpti
   if (mlirLogicalResultIsFailure(
           checkOptionsUsed(module, &values, first, shardPipelineGetPassCount())))
     return mlirLogicalResultFailure();
+  if (first && options->buckets)
+    return shardEmitError(module,
+                          "'dim-buckets' is for a pass that does not run here: the module comes "
+                          "from after '%s'",
+                          shardPipelineGetPass(first - 1));
   ShardArena *arena = shardArenaCreate();
   loadOptions(module, &values, arena);
   MlirLogicalResult result = mlirLogicalResultSuccess();
@@ -288,7 +444,16 @@ MlirLogicalResult shardPipelineRun(MlirOperation module, const ShardPipelineOpti
   if (mlirLogicalResultIsSuccess(result)) {
     shardOpRemoveAttribute(module, stageAttribute);
     shardOpRemoveAttribute(module, optionsAttribute);
-    result = runRange(module, options, &values, first, end);
+    Buckets buckets = {.arena = arena, .modules = {.arena = arena}};
+    if (first)
+      result = takeBuckets(&buckets, module);
+    if (mlirLogicalResultIsSuccess(result))
+      result = runRange(module, options, &values, &buckets, first, end);
+    if (mlirLogicalResultIsSuccess(result)) {
+      shardBucketsGive(module, &buckets.modules);
+      buckets.modules.nOps = 0;
+    }
+    releaseBuckets(&buckets);
   }
   if (mlirLogicalResultIsSuccess(result) && options->stopAfter) {
     shardOpSetAttribute(
@@ -313,6 +478,7 @@ MlirLogicalResult shardModuleExtractWeights(MlirOperation module, const char *fu
 MlirLogicalResult shardModulePlanBuffers(MlirOperation module, const char *mcpu) {
   if (!mlirAttributeIsNull(shardOpGetAttribute(module, "spmd.program")))
     return shardEmitError(module, "the module is lowered already; its buffers are no longer there");
+  shardBucketsErase(module);
   OptionValues values = {0};
   addValue(&values, "to", "buffers");
   addValue(&values, "mcpu", mcpu);
@@ -350,6 +516,7 @@ static MlirLogicalResult keepFunction(KeepState *state, MlirOperation func) {
 }
 
 MlirLogicalResult shardModuleKeepStage(MlirOperation module, int64_t stage) {
+  shardBucketsErase(module);
   MlirBlock body = mlirRegionGetFirstBlock(mlirOperationGetRegion(module, 0));
   ShardArena *arena = shardArenaCreate();
   KeepState state = {module, shardPointerMapCreate(arena, 64), arena};

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "shard/Taps.h"
 
+#include "../Core/Buckets.h"
 #include "../Core/Diagnostics.h"
 #include "../Core/IR.h"
 #include "../Core/Text.h"
@@ -353,6 +354,7 @@ static int64_t resultLimit(MlirOperation func) {
 
 ShardTaps *shardTapsCreate(MlirOperation module, intptr_t nCalls, const int64_t *calls,
                            const ShardTaps *whole) {
+  shardBucketsErase(module);
   ShardArena *arena = shardArenaCreate();
   ShardTaps *taps = SHARD_ARENA_NEW(arena, ShardTaps);
   taps->arena = arena;

@@ -60,6 +60,12 @@ MlirAttribute shardOpGetAttribute(MlirOperation op, const char *name) {
   return mlirOperationGetAttributeByName(op, ref(name));
 }
 
+bool shardOpIsBucket(MlirOperation op) {
+  return mlirOperationGetNumRegions(op) == 1 && !mlirOperationGetNumResults(op) &&
+         shardOpIs(op, "builtin.module") &&
+         !mlirAttributeIsNull(shardOpGetAttribute(op, SHARD_BUCKET_ATTRIBUTE));
+}
+
 void shardOpSetAttribute(MlirOperation op, const char *name, MlirAttribute attribute) {
   mlirOperationSetAttributeByName(op, ref(name), attribute);
 }
@@ -468,6 +474,7 @@ MlirOperation shardOpCloneMapped(MlirOperation op, MlirBlock block, MlirOperatio
 }
 
 typedef struct WalkState {
+  MlirOperation root;
   const char *name;
   ShardOpVisitor visit;
   void *user;
@@ -476,6 +483,8 @@ typedef struct WalkState {
 
 static MlirWalkResult visitOne(MlirOperation op, void *user) {
   WalkState *state = user;
+  if (shardOpIsBucket(op) && !mlirOperationEqual(op, state->root))
+    return MlirWalkResultSkip;
   if (state->name && !shardOpIs(op, state->name))
     return MlirWalkResultAdvance;
   state->result = state->visit(state->user, op);
@@ -485,7 +494,7 @@ static MlirWalkResult visitOne(MlirOperation op, void *user) {
 
 MlirLogicalResult shardWalk(MlirOperation root, const char *name, ShardOpVisitor visit,
                             void *user) {
-  WalkState state = {name, visit, user, mlirLogicalResultSuccess()};
+  WalkState state = {root, name, visit, user, mlirLogicalResultSuccess()};
   mlirOperationWalk(root, visitOne, &state, MlirWalkPreOrder);
   return state.result;
 }

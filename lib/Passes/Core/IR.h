@@ -43,6 +43,10 @@ MlirAttribute shardOpGetAttribute(MlirOperation op, const char *name); // null i
 void shardOpSetAttribute(MlirOperation op, const char *name, MlirAttribute attribute);
 void shardOpRemoveAttribute(MlirOperation op, const char *name);
 
+/// Whether `op` is a version of a program for smaller extents (Buckets.h).
+#define SHARD_BUCKET_ATTRIBUTE "spmd.bucket"
+bool shardOpIsBucket(MlirOperation op);
+
 /// Attributes of function arguments and results (arg_attrs, res_attrs). Get: null if absent.
 MlirAttribute shardFuncGetArgumentAttribute(MlirOperation func, intptr_t index, const char *name);
 void shardFuncSetArgumentAttribute(MlirOperation func, intptr_t index, const char *name,
@@ -126,7 +130,8 @@ void shardOpListAppend(ShardOpList *list, MlirOperation op);
 void shardOpListCollect(ShardOpList *list, MlirOperation root, const char *name,
                         bool (*wanted)(MlirOperation op));
 
-/// Visits every op named `name` (or every op when null) under `root` in pre-order.
+/// Visits every op named `name` (or every op when null) under `root` in pre-order; versions for
+/// smaller extents inside of it are left out.
 typedef MlirLogicalResult (*ShardOpVisitor)(void *user, MlirOperation op);
 MlirLogicalResult shardWalk(MlirOperation root, const char *name, ShardOpVisitor visit, void *user);
 

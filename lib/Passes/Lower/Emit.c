@@ -2,295 +2,24 @@
 #define _GNU_SOURCE
 #include "shard/Emit.h"
 #include "EmitInternal.h"
+#include "EmitTables.h"
 #include "Target.h"
 
-#include "shard/Program.h"
+#include "../Core/Buckets.h"
+#include "../Core/Diagnostics.h"
 
 #include "mlir-c/RegisterEverything.h"
 #include "mlir-c/Target/LLVMIR.h"
 
 #include "llvm-c/Analysis.h"
 #include "llvm-c/Core.h"
+#include "llvm-c/Linker.h"
 #include "llvm-c/Transforms/PassBuilder.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-//===----------------------------------------------------------------------===//
-// Tables
-//===----------------------------------------------------------------------===//
-
-typedef struct Tables {
-  LLVMContextRef context;
-  LLVMModuleRef module;
-  LLVMTypeRef pointer, i8, i32, i64;
-} Tables;
-
-static LLVMValueRef i32Of(const Tables *t, int64_t value) {
-  return LLVMConstInt(t->i32, (unsigned long long)value, true);
-}
-static LLVMValueRef i64Of(const Tables *t, int64_t value) {
-  return LLVMConstInt(t->i64, (unsigned long long)value, true);
-}
-
-/// A constant global of this value, as a pointer.
-static LLVMValueRef globalOf(const Tables *t, LLVMValueRef value) {
-  LLVMValueRef global = LLVMAddGlobal(t->module, LLVMTypeOf(value), "shard.table");
-  LLVMSetInitializer(global, value);
-  LLVMSetGlobalConstant(global, true);
-  LLVMSetLinkage(global, LLVMPrivateLinkage);
-  return global;
-}
-
-static LLVMValueRef textOf(const Tables *t, MlirStringRef text) {
-  return globalOf(t, LLVMConstStringInContext2(t->context, text.data, text.length, false));
-}
-
-/// A null pointer for an empty array.
-static LLVMValueRef arrayOf(const Tables *t, LLVMTypeRef type, intptr_t n, LLVMValueRef *values) {
-  if (!n)
-    return LLVMConstPointerNull(t->pointer);
-  return globalOf(t, LLVMConstArray2(type, values, (uint64_t)n));
-}
-
-static MlirAttribute field(MlirAttribute dictionary, const char *name) {
-  return mlirDictionaryAttrGetElementByName(dictionary, mlirStringRefCreateFromCString(name));
-}
-
-static int64_t integerField(MlirAttribute dictionary, const char *name) {
-  int64_t value = 0;
-  MlirAttribute attribute = field(dictionary, name);
-  if (!mlirAttributeIsNull(attribute))
-    shardAttrGetI64(attribute, &value);
-  return value;
-}
-
-static LLVMValueRef i32Array(const Tables *t, ShardArena *arena, MlirAttribute array,
-                             intptr_t *outCount) {
-  intptr_t n = mlirDenseArrayGetNumElements(array);
-  LLVMValueRef *values = SHARD_ARENA_ARRAY(arena, LLVMValueRef, n);
-  for (intptr_t i = 0; i < n; ++i)
-    values[i] = i32Of(t, mlirDenseI32ArrayGetElement(array, i));
-  if (outCount)
-    *outCount = n;
-  return arrayOf(t, t->i32, n, values);
-}
-
-static LLVMValueRef i64Array(const Tables *t, ShardArena *arena, MlirAttribute array,
-                             intptr_t *outCount) {
-  intptr_t n = mlirDenseArrayGetNumElements(array);
-  LLVMValueRef *values = SHARD_ARENA_ARRAY(arena, LLVMValueRef, n);
-  for (intptr_t i = 0; i < n; ++i)
-    values[i] = i64Of(t, mlirDenseI64ArrayGetElement(array, i));
-  if (outCount)
-    *outCount = n;
-  return arrayOf(t, t->i64, n, values);
-}
-
-static LLVMValueRef shapeOf(const Tables *t, ShardArena *arena, MlirType type) {
-  intptr_t rank = mlirTypeIsAShaped(type) ? mlirShapedTypeGetRank(type) : 0;
-  LLVMValueRef *values = SHARD_ARENA_ARRAY(arena, LLVMValueRef, rank);
-  for (intptr_t i = 0; i < rank; ++i)
-    values[i] = i64Of(t, mlirShapedTypeGetDimSize(type, i));
-  return arrayOf(t, t->i64, rank, values);
-}
-
-/// Rows of numbers, one after the other; null for none.
-static LLVMValueRef rowsOf(const Tables *t, ShardArena *arena, MlirAttribute rows) {
-  intptr_t n = mlirArrayAttrGetNumElements(rows), at = 0;
-  intptr_t width = n ? mlirDenseArrayGetNumElements(mlirArrayAttrGetElement(rows, 0)) : 0;
-  LLVMValueRef *values = SHARD_ARENA_ARRAY(arena, LLVMValueRef, n * width + 1);
-  for (intptr_t i = 0; i < n; ++i)
-    for (intptr_t k = 0; k < width; ++k)
-      values[at++] = i64Of(t, mlirDenseI64ArrayGetElement(mlirArrayAttrGetElement(rows, i), k));
-  return arrayOf(t, t->i64, at, values);
-}
-
-/// ShardProgramDim of each row of `spmd.program.dims`.
-static LLVMValueRef dimsOf(const Tables *t, ShardArena *arena, MlirAttribute rows) {
-  intptr_t n = mlirArrayAttrGetNumElements(rows);
-  LLVMValueRef *values = SHARD_ARENA_ARRAY(arena, LLVMValueRef, n + 1);
-  for (intptr_t i = 0; i < n; ++i) {
-    MlirAttribute row = mlirArrayAttrGetElement(rows, i);
-    LLVMValueRef fields[] = {i32Of(t, mlirDenseI64ArrayGetElement(row, 0)),
-                             i32Of(t, mlirDenseI64ArrayGetElement(row, 1)),
-                             i64Of(t, mlirDenseI64ArrayGetElement(row, 2)),
-                             i64Of(t, mlirDenseI64ArrayGetElement(row, 3))};
-    values[i] = LLVMConstStructInContext(t->context, fields, 4, false);
-  }
-  return n ? arrayOf(t, LLVMTypeOf(values[0]), n, values) : LLVMConstPointerNull(t->pointer);
-}
-
-/// ShardProgramDigit of each row of a value's digits.
-static LLVMValueRef digitsOf(const Tables *t, ShardArena *arena, MlirAttribute rows,
-                             intptr_t *outCount) {
-  intptr_t n = mlirAttributeIsNull(rows) ? 0 : mlirArrayAttrGetNumElements(rows);
-  LLVMValueRef *values = SHARD_ARENA_ARRAY(arena, LLVMValueRef, n + 1);
-  *outCount = n;
-  for (intptr_t i = 0; i < n; ++i) {
-    MlirAttribute row = mlirArrayAttrGetElement(rows, i);
-    intptr_t nTerms = mlirDenseArrayGetNumElements(row) - 2;
-    LLVMValueRef *terms = SHARD_ARENA_ARRAY(arena, LLVMValueRef, nTerms + 1);
-    for (intptr_t k = 0; k < nTerms; ++k)
-      terms[k] = i64Of(t, mlirDenseI64ArrayGetElement(row, 2 + k));
-    LLVMValueRef fields[] = {i32Of(t, mlirDenseI64ArrayGetElement(row, 0)),
-                             i64Of(t, mlirDenseI64ArrayGetElement(row, 1)),
-                             arrayOf(t, t->i64, nTerms, terms)};
-    values[i] = LLVMConstStructInContext(t->context, fields, 3, false);
-  }
-  return n ? arrayOf(t, LLVMTypeOf(values[0]), n, values) : LLVMConstPointerNull(t->pointer);
-}
-
-/// A ShardProgramValue.
-static LLVMValueRef valueOf(const Tables *t, ShardArena *arena, MlirAttribute entry) {
-  MlirType global = mlirTypeAttrGetValue(field(entry, "global"));
-  bool shaped = mlirTypeIsAShaped(global);
-  MlirType element = shaped ? mlirShapedTypeGetElementType(global) : global;
-  intptr_t nViewDims;
-  LLVMValueRef view = i64Array(t, arena, field(entry, "view"), &nViewDims);
-  LLVMValueRef sharding[] = {i32Of(t, nViewDims), view,
-                             i32Array(t, arena, field(entry, "axis_start"), NULL),
-                             i32Array(t, arena, field(entry, "axes"), NULL)};
-  LLVMValueRef data = LLVMConstPointerNull(t->pointer);
-  MlirAttribute symbol = field(entry, "data");
-  if (!mlirAttributeIsNull(symbol))
-    data = LLVMGetNamedGlobal(t->module,
-                              shardArenaCopyString(arena, mlirStringAttrGetValue(symbol).data,
-                                                   mlirStringAttrGetValue(symbol).length));
-  MlirAttribute window = field(entry, "window");
-  bool whole = mlirAttributeIsNull(window);
-  intptr_t nDigits;
-  LLVMValueRef digits = digitsOf(t, arena, field(entry, "digits"), &nDigits);
-  MlirAttribute storage = field(entry, "storage");
-  MlirStringRef stored = mlirAttributeIsNull(storage) ? mlirStringRefCreateFromCString("")
-                                                      : mlirStringAttrGetValue(storage);
-  LLVMValueRef fields[] = {i32Of(t, integerField(entry, "index")),
-                           textOf(t, mlirStringAttrGetValue(field(entry, "name"))),
-                           textOf(t, mlirStringAttrGetValue(field(entry, "role"))),
-                           i32Of(t, shardElementNumber(element)),
-                           i32Of(t, shaped ? mlirShapedTypeGetRank(global) : 0),
-                           shapeOf(t, arena, global),
-                           shapeOf(t, arena, mlirTypeAttrGetValue(field(entry, "local"))),
-                           LLVMConstStructInContext(t->context, sharding, 4, false),
-                           data,
-                           i32Of(t, integerField(entry, "constant")),
-                           i32Of(t, whole ? 0 : mlirDenseI64ArrayGetElement(window, 0)),
-                           i64Of(t, whole ? 0 : mlirDenseI64ArrayGetElement(window, 1)),
-                           i64Of(t, whole ? 0 : mlirDenseI64ArrayGetElement(window, 2)),
-                           i32Of(t, nDigits),
-                           digits,
-                           textOf(t, stored)};
-  return LLVMConstStructInContext(t->context, fields, sizeof(fields) / sizeof(fields[0]), false);
-}
-
-static LLVMValueRef valuesOf(const Tables *t, ShardArena *arena, MlirAttribute list,
-                             intptr_t *outCount) {
-  intptr_t n = mlirArrayAttrGetNumElements(list);
-  LLVMValueRef *values = SHARD_ARENA_ARRAY(arena, LLVMValueRef, n);
-  for (intptr_t i = 0; i < n; ++i)
-    values[i] = valueOf(t, arena, mlirArrayAttrGetElement(list, i));
-  *outCount = n;
-  return n ? arrayOf(t, LLVMTypeOf(values[0]), n, values) : LLVMConstPointerNull(t->pointer);
-}
-
-/// size_t workspaceBytes(const int64_t *dims)
-static LLVMValueRef workspaceFunction(const Tables *t, int64_t bytes) {
-  LLVMTypeRef parameter = t->pointer;
-  LLVMValueRef function =
-      LLVMAddFunction(t->module, "shard.workspace", LLVMFunctionType(t->i64, &parameter, 1, false));
-  LLVMSetLinkage(function, LLVMInternalLinkage);
-  LLVMBuilderRef builder = LLVMCreateBuilderInContext(t->context);
-  LLVMPositionBuilderAtEnd(builder, LLVMAppendBasicBlockInContext(t->context, function, ""));
-  LLVMBuildRet(builder, i64Of(t, bytes));
-  LLVMDisposeBuilder(builder);
-  return function;
-}
-
-static void addTables(LLVMModuleRef module, MlirAttribute program, ShardArena *arena) {
-  LLVMContextRef context = LLVMGetModuleContext(module);
-  Tables tables = {.context = context,
-                   .module = module,
-                   .pointer = LLVMPointerTypeInContext(context, 0),
-                   .i8 = LLVMInt8TypeInContext(context),
-                   .i32 = LLVMInt32TypeInContext(context),
-                   .i64 = LLVMInt64TypeInContext(context)};
-  const Tables *t = &tables;
-  MlirAttribute axes = field(program, "axes");
-  intptr_t nAxes = mlirArrayAttrGetNumElements(axes);
-  LLVMValueRef *axisNames = SHARD_ARENA_ARRAY(arena, LLVMValueRef, nAxes);
-  for (intptr_t i = 0; i < nAxes; ++i)
-    axisNames[i] = textOf(t, mlirStringAttrGetValue(mlirArrayAttrGetElement(axes, i)));
-
-  intptr_t nArguments, nResults;
-  LLVMValueRef arguments = valuesOf(t, arena, field(program, "arguments"), &nArguments);
-  LLVMValueRef results = valuesOf(t, arena, field(program, "results"), &nResults);
-
-  MlirAttribute stages = field(program, "stages");
-  intptr_t nStages = mlirArrayAttrGetNumElements(stages);
-  LLVMValueRef *stageValues = SHARD_ARENA_ARRAY(arena, LLVMValueRef, nStages);
-  for (intptr_t i = 0; i < nStages; ++i) {
-    MlirAttribute stage = mlirArrayAttrGetElement(stages, i);
-    MlirStringRef name = mlirStringAttrGetValue(field(stage, "function"));
-    intptr_t nIn, nOut, nGroups;
-    LLVMValueRef groups = i32Array(t, arena, field(stage, "groups"), &nGroups);
-    LLVMValueRef in = i32Array(t, arena, field(stage, "arguments"), &nIn);
-    LLVMValueRef out = i32Array(t, arena, field(stage, "results"), &nOut);
-    LLVMValueRef fields[] = {
-        i32Of(t, nIn),
-        i32Of(t, nOut),
-        in,
-        out,
-        workspaceFunction(t, integerField(stage, "workspace")),
-        LLVMGetNamedFunction(module, shardArenaCopyString(arena, name.data, name.length)),
-        i32Of(t, nGroups),
-        i32Of(t, mlirArrayAttrGetNumElements(field(stage, "messages"))),
-        groups,
-        rowsOf(t, arena, field(stage, "messages"))};
-    stageValues[i] =
-        LLVMConstStructInContext(context, fields, sizeof(fields) / sizeof(fields[0]), false);
-  }
-
-  MlirAttribute sites = field(program, "sites");
-  intptr_t nSites = mlirArrayAttrGetNumElements(sites);
-  LLVMValueRef *siteValues = SHARD_ARENA_ARRAY(arena, LLVMValueRef, nSites);
-  for (intptr_t i = 0; i < nSites; ++i) {
-    MlirAttribute site = mlirArrayAttrGetElement(sites, i);
-    LLVMValueRef fields[] = {i32Of(t, integerField(site, "site")),
-                             textOf(t, mlirStringAttrGetValue(field(site, "kind"))),
-                             textOf(t, mlirStringAttrGetValue(field(site, "location"))),
-                             textOf(t, mlirStringAttrGetValue(field(site, "cause")))};
-    siteValues[i] = LLVMConstStructInContext(context, fields, 4, false);
-  }
-
-  LLVMValueRef fields[] = {i32Of(t, SHARD_PROGRAM_ABI_VERSION),
-                           i32Of(t, nAxes),
-                           arrayOf(t, t->pointer, nAxes, axisNames),
-                           i64Array(t, arena, field(program, "sizes"), NULL),
-                           i32Of(t, integerField(program, "pp")),
-                           i32Of(t, nArguments),
-                           i32Of(t, nResults),
-                           i32Of(t, nStages),
-                           i32Of(t, nSites),
-                           arguments,
-                           results,
-                           arrayOf(t, LLVMTypeOf(stageValues[0]), nStages, stageValues),
-                           nSites ? arrayOf(t, LLVMTypeOf(siteValues[0]), nSites, siteValues)
-                                  : LLVMConstPointerNull(t->pointer),
-                           i32Of(t, mlirArrayAttrGetNumElements(field(program, "dims"))),
-                           i32Of(t, mlirArrayAttrGetNumElements(field(program, "equal"))),
-                           dimsOf(t, arena, field(program, "dims")),
-                           rowsOf(t, arena, field(program, "equal"))};
-  LLVMValueRef table = globalOf(
-      t, LLVMConstStructInContext(context, fields, sizeof(fields) / sizeof(fields[0]), false));
-  LLVMValueRef getter =
-      LLVMAddFunction(module, "shardProgram", LLVMFunctionType(t->pointer, NULL, 0, false));
-  LLVMBuilderRef builder = LLVMCreateBuilderInContext(context);
-  LLVMPositionBuilderAtEnd(builder, LLVMAppendBasicBlockInContext(context, getter, ""));
-  LLVMBuildRet(builder, table);
-  LLVMDisposeBuilder(builder);
-}
 
 //===----------------------------------------------------------------------===//
 // Optimised IR
@@ -361,40 +90,113 @@ static MlirLogicalResult refuseFunction(void *user, MlirOperation op) {
                             "program that they were printed from");
 }
 
-LLVMModuleRef shardEmitModule(MlirOperation module, const char *mcpu, LLVMContextRef context,
-                              LLVMTargetMachineRef *outMachine) {
-  *outMachine = NULL;
-  MlirAttribute program = shardOpGetAttribute(module, "spmd.program");
-  if (mlirAttributeIsNull(program)) {
+/// LLVM IR of one version, for that machine; null after a diagnostic.
+static LLVMModuleRef translate(MlirOperation module, LLVMContextRef context,
+                               LLVMTargetMachineRef machine) {
+  if (mlirAttributeIsNull(shardOpGetAttribute(module, "spmd.program"))) {
     shardEmitError(module, "not a lowered program: run shard-lower-cpu first");
     return NULL;
   }
   if (mlirLogicalResultIsFailure(
           shardWalk(module, "func.func", refuseFunction, NULL))) // such as --emit=buffers prints
     return NULL;
-  mlirRegisterAllLLVMTranslations(mlirOperationGetContext(module));
   LLVMModuleRef llvm = mlirTranslateModuleToLLVMIR(module, context);
   if (!llvm)
     return NULL; // with a diagnostic
-  char *message = NULL;
-  LLVMTargetMachineRef machine = shardTargetMachineCreate(mcpu, &message);
-  if (!machine) {
-    shardEmitError(module, "no code can be made for this machine: %s", message);
-    LLVMDisposeMessage(message);
-    LLVMDisposeModule(llvm);
-    return NULL;
-  }
   char *triple = LLVMGetTargetMachineTriple(machine);
   LLVMSetTarget(llvm, triple);
   LLVMDisposeMessage(triple);
   LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
   LLVMSetModuleDataLayout(llvm, layout);
   LLVMDisposeTargetData(layout);
-  ShardArena *arena = shardArenaCreate();
-  addTables(llvm, program, arena);
-  shardArenaDestroy(arena);
+  return llvm;
+}
+
+/// Whether two versions have the same tables of dimensions and stages, as the entry points need it.
+static bool fitTogether(MlirAttribute program, MlirAttribute other) {
+  static const char *const lists[] = {"dims", "stages"};
+  for (int i = 0; i < 2; ++i)
+    if (mlirArrayAttrGetNumElements(shardTableField(program, lists[i])) !=
+        mlirArrayAttrGetNumElements(shardTableField(other, lists[i])))
+      return false;
+  return true;
+}
+
+/// Constants of versions that are the same become one.
+static void allowMerging(LLVMModuleRef module) {
+  for (LLVMValueRef global = LLVMGetFirstGlobal(module); global; global = LLVMGetNextGlobal(global))
+    if (LLVMIsGlobalConstant(global) && LLVMGetLinkage(global) != LLVMExternalLinkage)
+      LLVMSetUnnamedAddress(global, LLVMGlobalUnnamedAddr);
+}
+
+/// Adds the versions in `buckets` to `llvm`, which is of `module`, and the table of all. False
+/// after a diagnostic.
+static bool addVersions(MlirOperation module, const ShardOpList *buckets,
+                        LLVMTargetMachineRef machine, const ShardTarget *target,
+                        const ShardTables *t) {
+  intptr_t n = (intptr_t)buckets->nOps;
+  MlirAttribute *programs = SHARD_ARENA_ARRAY(t->arena, MlirAttribute, n + 1);
+  programs[n] = shardOpGetAttribute(module, "spmd.program");
+  shardTableBucket(t, programs[n], n);
+  for (intptr_t i = 0; i < n; ++i) {
+    LLVMModuleRef llvm = translate(buckets->ops[i], t->context, machine);
+    if (!llvm)
+      return false;
+    programs[i] = shardOpGetAttribute(buckets->ops[i], "spmd.program");
+    ShardTables own = shardTablesOf(llvm, t->arena);
+    shardTableBucket(&own, programs[i], i);
+    annotate(llvm, target);
+    allowMerging(llvm);
+    if (!fitTogether(programs[n], programs[i]) || LLVMLinkModules2(t->module, llvm)) {
+      shardEmitError(buckets->ops[i], "this version does not fit the program around it");
+      return false;
+    }
+  }
+  shardTableGetter(t, shardTableDispatch(t, n + 1, programs));
+  return true;
+}
+
+static LLVMModuleRef makeModule(MlirOperation module, const char *mcpu, LLVMContextRef context,
+                                LLVMTargetMachineRef machine) {
+  LLVMModuleRef llvm = translate(module, context, machine);
+  if (!llvm)
+    return NULL;
   ShardTarget target = shardTargetGet(mcpu, 0);
+  ShardArena *arena = shardArenaCreate();
+  ShardOpList buckets = {.arena = arena};
+  shardBucketsFind(module, &buckets);
+  ShardTables tables = shardTablesOf(llvm, arena);
+  bool ok = true;
+  if (buckets.nOps)
+    ok = addVersions(module, &buckets, machine, &target, &tables);
+  else
+    shardTableGetter(
+        &tables,
+        shardTableProgram(&tables, shardOpGetAttribute(module, "spmd.program"), NULL, 0, NULL));
+  shardArenaDestroy(arena);
   annotate(llvm, &target);
+  if (ok)
+    return llvm;
+  LLVMDisposeModule(llvm);
+  return NULL;
+}
+
+LLVMModuleRef shardEmitModule(MlirOperation module, const char *mcpu, LLVMContextRef context,
+                              LLVMTargetMachineRef *outMachine) {
+  *outMachine = NULL;
+  mlirRegisterAllLLVMTranslations(mlirOperationGetContext(module));
+  char *message = NULL;
+  LLVMTargetMachineRef machine = shardTargetMachineCreate(mcpu, &message);
+  if (!machine) {
+    shardEmitError(module, "no code can be made for this machine: %s", message);
+    LLVMDisposeMessage(message);
+    return NULL;
+  }
+  LLVMModuleRef llvm = makeModule(module, mcpu, context, machine);
+  if (!llvm) {
+    LLVMDisposeTargetMachine(machine);
+    return NULL;
+  }
 
   LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
   // Bodies are short and loops many: unrolling and interleaving them doubles the compile time and

@@ -8,6 +8,8 @@
 #include "Lower.h"
 #include "Target.h"
 
+#include "../Core/Buckets.h"
+
 #include "mlir-c/Dialect/LLVM.h"
 #include "mlir-c/Pass.h"
 #include "mlir-c/RegisterEverything.h"
@@ -126,10 +128,10 @@ MlirLogicalResult shardLowerToBuffers(ShardLowering *lowering) {
   return shardPlanWorkspace(lowering);
 }
 
-static MlirLogicalResult runLowerCpu(ShardPassRun *run) {
+static MlirLogicalResult lowerModule(const ShardPassRun *run, MlirOperation module) {
   const LowerCpuOptions *options = run->options;
   ShardLowering lowering;
-  STEP(shardLoweringCreate(run->op, run->arena, options->mcpu, options->vectorBits, &lowering));
+  STEP(shardLoweringCreate(module, run->arena, options->mcpu, options->vectorBits, &lowering));
   STEP(shardLowerToBuffers(&lowering));
   if (strcmp(options->to, "buffers") == 0)
     return mlirLogicalResultSuccess();
@@ -139,6 +141,16 @@ static MlirLogicalResult runLowerCpu(ShardPassRun *run) {
                               "reconcile-unrealized-casts"));
   STEP(shardWalk(lowering.module, NULL, checkLowered, NULL));
   return mlirLogicalResultSuccess();
+}
+
+static MlirLogicalResult runLowerCpu(ShardPassRun *run) {
+  ShardOpList buckets = {.arena = run->arena};
+  shardBucketsTake(run->op, &buckets);
+  MlirLogicalResult result = lowerModule(run, run->op);
+  for (size_t i = 0; i < buckets.nOps && mlirLogicalResultIsSuccess(result); ++i)
+    result = lowerModule(run, buckets.ops[i]);
+  shardBucketsGive(run->op, &buckets);
+  return result;
 }
 #undef STEP
 

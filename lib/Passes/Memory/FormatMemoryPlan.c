@@ -49,6 +49,31 @@ static void writeStage(FILE *out, const ShardMemoryStage *stage) {
   }
 }
 
+/// "21:0=1..4,21:1=1..12"
+static void writeBounds(FILE *out, const ShardMemoryPlan *plan) {
+  for (int32_t k = 0; k < plan->nDims; ++k)
+    fprintf(out, "%s%" PRId64 ":%" PRId64 "=%" PRId64 "..%" PRId64, k ? "," : "",
+            plan->dims[k].argument, plan->dims[k].dimension, plan->dims[k].least,
+            plan->dims[k].most);
+}
+
+/// workspaceBytes(dims) of each stage as the step function that it is.
+static void writeBuckets(FILE *out, const ShardMemoryPlan *plan) {
+  fprintf(out,
+          "by extents, the first line that holds them: bytes of a rank; workspaceBytes(dims) of "
+          "each stage\n");
+  for (int32_t b = 0; b <= plan->nBuckets; ++b) {
+    const ShardMemoryPlan *one = b < plan->nBuckets ? plan->buckets[b] : plan;
+    fputs("  ", out);
+    writeBounds(out, one);
+    fprintf(out, ": %" PRId64 ";", one->peakBytes);
+    for (int32_t s = 0; s < one->nStages; ++s)
+      fprintf(out, " %" PRId64, one->stages[s].workspaceBytes);
+    fputc('\n', out);
+  }
+  fprintf(out, "what follows is of the last line\n");
+}
+
 char *shardMemoryPlanFormatText(const ShardMemoryPlan *plan) {
   char *text = NULL;
   size_t length = 0;
@@ -57,9 +82,7 @@ char *shardMemoryPlanFormatText(const ShardMemoryPlan *plan) {
     return NULL;
   fprintf(out, "a rank of the largest stage holds %" PRId64 " bytes\n", plan->peakBytes);
   if (plan->nDims)
-    fprintf(out,
-            "%d open dimension%s at the bound: workspaceBytes(dims) is the same for all extents\n",
-            plan->nDims, plan->nDims > 1 ? "s" : "");
+    writeBuckets(out, plan);
   for (int32_t s = 0; s < plan->nStages; ++s)
     writeStage(out, &plan->stages[s]);
   if (fclose(out) == 0)
@@ -128,6 +151,26 @@ static json_t *stageJson(const ShardMemoryStage *stage) {
       (json_int_t)stage->boundBytes);
 }
 
+/// Bounds, and what a rank holds in a run within them.
+static json_t *bucketJson(const ShardMemoryPlan *plan) {
+  json_t *bounds = json_array(), *stages = json_array();
+  for (int32_t k = 0; k < plan->nDims; ++k)
+    json_array_append_new(
+        bounds, json_pack("{s:I, s:I, s:I, s:I}", "argument", (json_int_t)plan->dims[k].argument,
+                          "dimension", (json_int_t)plan->dims[k].dimension, "least",
+                          (json_int_t)plan->dims[k].least, "most", (json_int_t)plan->dims[k].most));
+  for (int32_t s = 0; s < plan->nStages; ++s)
+    json_array_append_new(stages,
+                          json_pack("{s:I, s:I, s:I, s:I, s:I}", "argumentBytes",
+                                    (json_int_t)plan->stages[s].argumentBytes, "resultBytes",
+                                    (json_int_t)plan->stages[s].resultBytes, "workspaceBytes",
+                                    (json_int_t)plan->stages[s].workspaceBytes, "stagingBytes",
+                                    (json_int_t)plan->stages[s].stagingBytes, "peakBytes",
+                                    (json_int_t)plan->stages[s].peakBytes));
+  return json_pack("{s:o, s:I, s:o}", "bounds", bounds, "peakBytes", (json_int_t)plan->peakBytes,
+                   "stages", stages);
+}
+
 char *shardMemoryPlanFormatJson(const ShardMemoryPlan *plan) {
   json_t *stages = json_array();
   for (int32_t s = 0; s < plan->nStages; ++s)
@@ -135,6 +178,12 @@ char *shardMemoryPlanFormatJson(const ShardMemoryPlan *plan) {
   json_t *root =
       json_pack("{s:i, s:I, s:i, s:o}", "version", 1, "peakBytes", (json_int_t)plan->peakBytes,
                 "openDimensions", (int)plan->nDims, "stages", stages);
+  if (root && plan->nDims) {
+    json_t *buckets = json_array();
+    for (int32_t b = 0; b <= plan->nBuckets; ++b)
+      json_array_append_new(buckets, bucketJson(b < plan->nBuckets ? plan->buckets[b] : plan));
+    json_object_set_new(root, "byExtents", buckets);
+  }
   char *text = root ? json_dumps(root, JSON_INDENT(1)) : NULL, *line = NULL;
   json_decref(root);
   if (text && asprintf(&line, "%s\n", text) < 0)

@@ -7,6 +7,7 @@
 #include "shard/MemoryPlan.h"
 
 #include "../Analysis/Work.h"
+#include "../Core/Buckets.h"
 #include "../Core/Registry.h"
 #include "../Lower/Workspace.h"
 
@@ -432,9 +433,10 @@ static MlirLogicalResult lowerClone(Planner *planner, const char *mcpu) {
   MlirContext context = mlirOperationGetContext(planner->module);
   const ShardPassInfo *pass = shardPassInfoFind(mlirStringRefCreateFromCString("shard-lower-cpu"));
   shardPassLoadDialects(pass, context);
-  if (mlirLogicalResultIsFailure(shardLoweringCreate(mlirOperationClone(planner->module),
-                                                     planner->scratch, mcpu ? mcpu : "host", 0,
-                                                     &planner->lowering)))
+  MlirOperation clone = mlirOperationClone(planner->module);
+  shardBucketsErase(clone);
+  if (mlirLogicalResultIsFailure(shardLoweringCreate(clone, planner->scratch, mcpu ? mcpu : "host",
+                                                     0, &planner->lowering)))
     return mlirLogicalResultFailure();
   for (MlirOperation op = mlirBlockGetFirstOperation(shardOpBody(planner->lowering.module));
        !mlirOperationIsNull(op); op = mlirOperationGetNextInBlock(op))
@@ -443,14 +445,26 @@ static MlirLogicalResult lowerClone(Planner *planner, const char *mcpu) {
   return shardLowerToBuffers(&planner->lowering);
 }
 
+static void readDims(Planner *planner, ShardMemoryPlan *plan, MlirAttribute rows) {
+  plan->nDims = (int32_t)mlirArrayAttrGetNumElements(rows);
+  ShardMemoryDim *dims = SHARD_ARENA_ARRAY(planner->arena, ShardMemoryDim, plan->nDims + 1);
+  for (int32_t k = 0; k < plan->nDims; ++k) {
+    MlirAttribute row = mlirArrayAttrGetElement(rows, k);
+    dims[k] =
+        (ShardMemoryDim){mlirDenseI64ArrayGetElement(row, 0), mlirDenseI64ArrayGetElement(row, 1),
+                         mlirDenseI64ArrayGetElement(row, 2), mlirDenseI64ArrayGetElement(row, 3)};
+  }
+  plan->dims = dims;
+}
+
 static ShardMemoryPlan *describeStages(Planner *planner) {
   ShardMemoryPlan *plan = SHARD_ARENA_NEW(planner->arena, ShardMemoryPlan);
   MlirAttribute program = shardOpGetAttribute(planner->lowering.module, "spmd.program");
   MlirAttribute rows =
       mlirDictionaryAttrGetElementByName(program, mlirStringRefCreateFromCString("stages"));
   plan->nStages = (int32_t)mlirArrayAttrGetNumElements(rows);
-  plan->nDims = (int32_t)mlirArrayAttrGetNumElements(
-      mlirDictionaryAttrGetElementByName(program, mlirStringRefCreateFromCString("dims")));
+  readDims(planner, plan,
+           mlirDictionaryAttrGetElementByName(program, mlirStringRefCreateFromCString("dims")));
   ShardMemoryStage *stages = SHARD_ARENA_ARRAY(planner->arena, ShardMemoryStage, plan->nStages + 1);
   for (int32_t s = 0; s < plan->nStages; ++s) {
     MlirAttribute row = mlirArrayAttrGetElement(rows, s);
@@ -466,7 +480,7 @@ static ShardMemoryPlan *describeStages(Planner *planner) {
   return plan;
 }
 
-ShardMemoryPlan *shardMemoryPlanCreate(MlirOperation module, const char *mcpu) {
+static ShardMemoryPlan *createOne(MlirOperation module, const char *mcpu) {
   Planner planner = {.arena = shardArenaCreate(), .scratch = shardArenaCreate(), .module = module};
   planner.peaks = shardPointerMapCreate(planner.arena, 64);
   planner.counts = shardPointerMapCreate(planner.arena, 64);
@@ -482,6 +496,34 @@ ShardMemoryPlan *shardMemoryPlanCreate(MlirOperation module, const char *mcpu) {
 }
 
 void shardMemoryPlanDestroy(ShardMemoryPlan *plan) {
-  if (plan)
-    shardArenaDestroy(plan->memory); // with the plan
+  if (!plan)
+    return;
+  for (int32_t b = 0; b < plan->nBuckets; ++b)
+    shardMemoryPlanDestroy((ShardMemoryPlan *)plan->buckets[b]);
+  shardArenaDestroy(plan->memory); // with the plan
+}
+
+ShardMemoryPlan *shardMemoryPlanCreate(MlirOperation module, const char *mcpu) {
+  ShardMemoryPlan *plan = createOne(module, mcpu);
+  if (!plan)
+    return NULL;
+  ShardOpList list = {.arena = plan->memory};
+  shardBucketsFind(module, &list);
+  const ShardMemoryPlan **buckets =
+      SHARD_ARENA_ARRAY(list.arena, const ShardMemoryPlan *, list.nOps + 1);
+  plan->buckets = buckets;
+  for (size_t b = 0; b < list.nOps; ++b) {
+    buckets[b] = createOne(list.ops[b], mcpu);
+    if (buckets[b] && buckets[b]->nDims == plan->nDims && buckets[b]->nStages == plan->nStages) {
+      ++plan->nBuckets;
+      continue;
+    }
+    if (buckets[b]) {
+      shardEmitError(list.ops[b], "this version does not fit the program around it");
+      ++plan->nBuckets;
+    }
+    shardMemoryPlanDestroy(plan);
+    return NULL;
+  }
+  return plan;
 }
