@@ -41,9 +41,26 @@ static void removeAll(int signal) {
   raise(signal); // with its default action
 }
 
-void shardOutputFilesRemoveOnSignal(void) {
+// What a program prints for a reader is checked like any other output.
+static void checkStandardOutput(int status, void *unused) {
+  (void)unused;
+  bool failed = ferror(stdout);
+  errno = 0;
+  if (status != 0 || (fflush(stdout) == 0 && !failed))
+    return;
+  fprintf(stderr, "%s: error: cannot write '-': %s\n", program_invocation_short_name,
+          strerror(errno ? errno : EIO));
+  _exit(1);
+}
+
+void shardOutputFilesGuard(void) {
   static const int signals[] = {SIGHUP, SIGINT, SIGTERM, SIGPIPE, SIGXCPU};
+  // A file that is opened would take the number of a stream that is closed, and its text.
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
+    if (fcntl(fd, F_GETFD) < 0)
+      (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   owner = getpid();
+  on_exit(checkStandardOutput, NULL);
   for (size_t i = 0; i < sizeof signals / sizeof *signals; ++i) {
     struct sigaction action, now;
     memset(&action, 0, sizeof action);
@@ -138,7 +155,8 @@ bool shardOutputFileCheck(const char *path, char *message, size_t messageBytes) 
 
 bool shardOutputFileCommit(ShardOutputFile *file, char *message, size_t messageBytes) {
   errno = 0;
-  bool ok = fflush(file->stream) == 0 && !ferror(file->stream);
+  bool ok = !ferror(file->stream);
+  ok = fflush(file->stream) == 0 && ok;
   int error = errno ? errno : EIO;
   if (file->stream != stdout && fclose(file->stream) != 0 && ok) {
     ok = false;

@@ -30,8 +30,8 @@ void shardOutputFileAbandon(ShardOutputFile *file);
 /// A signal that ends the process removes a file of this name too, until it is unmarked.
 void shardOutputFileMark(const char *temporary);
 void shardOutputFileUnmark(const char *temporary);
-/// For a program's main: SIGINT and its like leave no temporary neighbours. What is ignored stays
-/// so.
-void shardOutputFilesRemoveOnSignal(void);
+/// For a program's main: SIGINT and its like leave no temporary neighbours (what is ignored stays
+/// so), and a standard output that could not be written is an error at a successful exit.
+void shardOutputFilesGuard(void);
 
 #endif // SHARD_COMMON_OUTPUTFILE_H

@@ -20,6 +20,7 @@
 
 #include "mlir-c/IR.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -179,8 +180,9 @@ static bool prepareText(Driver *driver, const char *path, MlirStringRef text) {
   if (!shardOutputFileOpen(path, file, message, sizeof message))
     return fail(driver, "%s", message);
   ++driver->nPending;
-  fwrite(text.data, 1, text.length, file->stream);
-  return true;
+  if (fwrite(text.data, 1, text.length, file->stream) == text.length && fflush(file->stream) == 0)
+    return true;
+  return fail(driver, "cannot write '%s': %s", path, strerror(errno));
 }
 
 static MlirStringRef reportText(ShardReport *report, const char *path) {

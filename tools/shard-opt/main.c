@@ -120,7 +120,7 @@ static int runTool(const ShardOptOptions *options, char **argv) {
 }
 
 int main(int argc, char **argv) {
-  shardOutputFilesRemoveOnSignal();
+  shardOutputFilesGuard();
   ShardOptOptions options;
   int status = shardOptOptionsParse(argc, argv, &options) ? runTool(&options, argv) : 1;
   shardOptOptionsRelease(&options);

@@ -149,7 +149,7 @@ static void printResult(int64_t nBuffers, const ShardPlacementResult *result) {
 }
 
 int main(int argc, char **argv) {
-  shardOutputFilesRemoveOnSignal();
+  shardOutputFilesGuard();
   Options options = parseOptions(argc, argv);
   ShardInputFile input;
   BufferFile file;

@@ -397,7 +397,7 @@ static void checkSizes(const Options *options, const Sizes *sizes) {
 }
 
 int main(int argc, char **argv) {
-  shardOutputFilesRemoveOnSignal();
+  shardOutputFilesGuard();
   Options options;
   optionsParse(argc, argv, &options);
   if (options.measure) {
