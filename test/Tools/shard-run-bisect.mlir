@@ -14,8 +14,8 @@
 // RUN: shard-opt %s --auto-shard=tp2 --quiet -o %t.flat.mlir
 // RUN: sed '/func.func @main/,/return/ s/arith.mulf/arith.subf/' %t.flat.mlir > %t.main.mlir
 // RUN: not shard-run %t.main.mlir --check=%s --bisect 2>&1 | FileCheck %s --check-prefix=MAIN
-// MAIN-DAG: mismatch: first in linalg.generic at {{.*}}:42:8 (@main:3): 0 for {{.*}} at [0, 0] on rank 0, sharding whole; largest error 1 (bar 1e-05)
-// MAIN-DAG: bisect: 5 values compared in 1 pair of runs
+// MAIN-DAG: mismatch: first in linalg.generic at {{.*}}:42:8 (@main:3): 0 for {{.*}} at [0, 0] on rank 0, sharding {{\[\[\], \["tp"\]\]}}; largest error 1 (bar 1e-05)
+// MAIN-DAG: bisect: 6 values compared in 1 pair of runs
 
 // RUN: sed '/private @layer/,$ s/2.500000e-01/2.500001e-01/' %t.flat.mlir > %t.small.mlir
 // RUN: not shard-run %t.small.mlir --check=%s --bisect --rtol=1e-8 --quiet 2>&1 | FileCheck %s --check-prefix=SMALL
