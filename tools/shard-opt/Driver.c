@@ -468,7 +468,9 @@ static bool run(Driver *driver) {
     pipeline.argsFile = options->args;
     pipeline.annotations = options->annotations;
     pipeline.dims = options->dims;
-    pipeline.buckets = options->analyse || options->splitWeights ? "1" : options->buckets;
+    pipeline.buckets = options->buckets;
+    if (!stage && !options->buckets && (options->analyse || options->splitWeights))
+      pipeline.buckets = "1"; // only the bounds are looked at
     pipeline.splitResults = options->splitResults;
     pipeline.rules = options->rules;
     pipeline.noImplicitReplication = options->noImplicitReplication;
