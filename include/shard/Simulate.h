@@ -23,12 +23,14 @@ typedef struct ShardSimulatedClass {
   int32_t stage;
   int64_t firstRank, nRanks;
   const char *deviceKind;
-  int64_t endPs;           // when the last op ends
-  int64_t busyPs;          // ops on the device
-  int64_t reorderPs;       // of busyPs: ops that only put elements in another order (transposes)
-  int64_t communicationPs; // collectives and messages that nothing hides
-  int64_t waitPs;          // for the other ranks of a collective or exchange to arrive
-  int64_t bubblePs;        // for other stages, and from its end to the end of the step
+  int64_t endPs;     // when the last op ends
+  int64_t busyPs;    // ops on the device
+  int64_t reorderPs; // of busyPs: ops that only put elements in another order (transposes)
+  int64_t arithmeticPs, memoryPs, launchPs; // busyPs is their sum: the launches of ops, and the
+                                            // rest of each op by what takes longer
+  int64_t communicationPs;                  // collectives and messages that nothing hides
+  int64_t waitPs;   // for the other ranks of a collective or exchange to arrive
+  int64_t bubblePs; // for other stages, and from its end to the end of the step
 } ShardSimulatedClass;
 
 /// Device memory from `ps` on until the next point: arguments, results, staging and what lives in

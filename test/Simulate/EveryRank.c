@@ -185,6 +185,8 @@ static void compare(const ShardSimulation *s, NaiveClock *clocks) {
              class->firstRank, clock.ps, clock.busy, clock.communication, clock.wait, clock.bubble,
              other->ps, other->busy, other->communication, other->wait, other->bubble);
     check(memcmp(&clock, other, sizeof(clock)) == 0, "a class's first rank", detail);
+    check(class->arithmeticPs + class->memoryPs + class->launchPs == class->busyPs,
+          "parts of its busy time", detail);
     for (int64_t i = 0; i < class->nRanks && n < naiveRanks; ++i)
       expanded[n++] = clock;
   }

@@ -22,6 +22,7 @@ static void checkParts(const ShardSimulation *s) {
     const ShardSimulatedClass *c = &s->classes[i];
     checkEqual(c->busyPs + c->communicationPs + c->waitPs + c->bubblePs, s->stepPs,
                "parts of a class");
+    checkEqual(c->arithmeticPs + c->memoryPs + c->launchPs, c->busyPs, "parts of its busy time");
   }
 }
 
@@ -94,6 +95,7 @@ static void testSites(void) {
   checkEqual(s->links[1].nLinks, 2, "nodes that send");
   checkEqual(s->links[1].bytes, 2 * 64 * 32 * 4, "bytes out of a node");
   checkNear(s->stages[0].flops, 2 * 2.0 * 64 * 512 * 32, 0, "flops");
+  checkEqual(s->classes[0].launchPs, 2 * 1000000, "launches of two products");
   // With nothing but ops and blocking collectives, busy is the textbook's efficiency.
   checkNear(
       s->busy,

@@ -225,22 +225,28 @@ static json_t *memoryJson(const json_t *root, const ShardCluster *cluster,
 // What binds
 //===----------------------------------------------------------------------===//
 
-/// Of the time that ranks are busy, the part that reading and writing device memory alone takes.
-static double memoryShare(const ShardCluster *cluster, const ShardSimulation *simulation) {
-  double memory = 0, busy = 0;
-  for (int32_t s = 0; s < simulation->nStages; ++s) {
-    const ShardSimulatedStage *stage = &simulation->stages[s];
-    for (int32_t c = 0; c < stage->nClasses; ++c) {
-      const ShardSimulatedClass *class = &simulation->classes[stage->firstClass + c];
-      const ShardDeviceKind *kind = shardReportFindKind(cluster, class->deviceKind);
-      busy += (double)class->busyPs * 1e-12 * (double)class->nRanks;
-      memory += kind ? stage->memoryBytes /
-                           shardRateEffective(cluster, &kind->memoryBytesPerSecond) *
-                           (double)class->nRanks
-                     : 0;
-    }
+/// What ranks are busy with, as fractions of their busy time, mean over ranks.
+typedef struct Bounds {
+  double arithmetic, memory, launch;
+} Bounds;
+
+static Bounds boundsOf(const ShardSimulation *simulation) {
+  Bounds sum = {0};
+  for (int32_t c = 0; c < simulation->nClasses; ++c) {
+    const ShardSimulatedClass *class = &simulation->classes[c];
+    sum.arithmetic += (double)class->nRanks * (double)class->arithmeticPs;
+    sum.memory += (double)class->nRanks * (double)class->memoryPs;
+    sum.launch += (double)class->nRanks * (double)class->launchPs;
   }
-  return busy > 0 ? (memory < busy ? memory / busy : 1) : 0;
+  double busy = sum.arithmetic + sum.memory + sum.launch;
+  return busy > 0 ? (Bounds){sum.arithmetic / busy, sum.memory / busy, sum.launch / busy} : sum;
+}
+
+/// The largest part of busy time; of equal ones the first.
+static const char *busyName(Bounds bounds) {
+  if (bounds.arithmetic >= bounds.memory && bounds.arithmetic >= bounds.launch)
+    return "compute";
+  return bounds.memory >= bounds.launch ? "memory bandwidth" : "launches";
 }
 
 /// The stage that has least memory to spare for its limit.
@@ -266,11 +272,11 @@ static json_t *headlineJson(const json_t *memory, const ShardCluster *cluster,
   const json_t *row = json_array_get(memory, stage);
   double limit = json_real_value(json_object_get(row, "limitBytes"));
   bool fits = (double)integerOf(row, "peakBytes") <= limit;
-  double share = memoryShare(cluster, simulation);
+  Bounds bounds = boundsOf(simulation);
   const struct {
     const char *name;
     double part;
-  } parts[] = {{share >= 0.5 ? "memory bandwidth" : "compute", simulation->busy},
+  } parts[] = {{busyName(bounds), simulation->busy},
                {"communication", simulation->communication},
                {"waiting for other ranks", simulation->wait},
                {"pipeline bubble", simulation->bubble}};
@@ -278,13 +284,13 @@ static json_t *headlineJson(const json_t *memory, const ShardCluster *cluster,
   for (size_t i = 1; i < sizeof(parts) / sizeof(parts[0]); ++i)
     if (parts[i].part > parts[most].part)
       most = i;
-  return json_pack("{s:I, s:f, s:I, s:i, s:f, s:b, s:s, s:f, s:f, s:I}", "stepPs",
+  return json_pack("{s:I, s:f, s:I, s:i, s:f, s:b, s:s, s:f, s:f, s:f, s:I}", "stepPs",
                    (json_int_t)simulation->stepPs, "stepSeconds",
                    (double)simulation->stepPs * 1e-12, "peakBytes", integerOf(row, "peakBytes"),
                    "peakStage", (int)stage, "limitBytes", limit, "fits", (int)fits, "binds",
                    fits ? parts[most].name : "device memory", "bindsShare", parts[most].part,
-                   "memoryBandwidthShare", share, "idleDevices",
-                   (json_int_t)(cluster->nDevices - simulation->nRanks));
+                   "memoryBandwidthShare", bounds.memory, "launchShare", bounds.launch,
+                   "idleDevices", (json_int_t)(cluster->nDevices - simulation->nRanks));
 }
 
 //===----------------------------------------------------------------------===//

@@ -132,13 +132,15 @@ static json_t *classesJson(const ShardSimulation *s) {
   for (int32_t i = 0; i < s->nClasses; ++i) {
     const ShardSimulatedClass *class = &s->classes[i];
     json_array_append_new(
-        list,
-        json_pack("{s:i, s:I, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "stage", (int)class->stage,
-                  "firstRank", (json_int_t)class->firstRank, "ranks", (json_int_t)class->nRanks,
-                  "deviceKind", class->deviceKind, "endPs", (json_int_t)class->endPs, "busyPs",
-                  (json_int_t)class->busyPs, "communicationPs", (json_int_t)class->communicationPs,
-                  "waitPs", (json_int_t)class->waitPs, "reorderPs", (json_int_t)class->reorderPs,
-                  "bubblePs", (json_int_t)class->bubblePs));
+        list, json_pack("{s:i, s:I, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+                        "stage", (int)class->stage, "firstRank", (json_int_t)class->firstRank,
+                        "ranks", (json_int_t)class->nRanks, "deviceKind", class->deviceKind,
+                        "endPs", (json_int_t)class->endPs, "busyPs", (json_int_t)class->busyPs,
+                        "communicationPs", (json_int_t)class->communicationPs, "waitPs",
+                        (json_int_t)class->waitPs, "reorderPs", (json_int_t)class->reorderPs,
+                        "bubblePs", (json_int_t)class->bubblePs, "arithmeticPs",
+                        (json_int_t)class->arithmeticPs, "memoryPs", (json_int_t)class->memoryPs,
+                        "launchPs", (json_int_t)class->launchPs));
   }
   return list;
 }

@@ -35,6 +35,22 @@ SimStep *simReaderAddStep(SimReader *reader, SimBody *body, SimStep step) {
 // Ops
 //===----------------------------------------------------------------------===//
 
+/// Adds an op that takes `ps`.
+static void addBound(SimBound *sum, const ShardOpCost *cost, int64_t ps) {
+  int64_t launch = simPicoseconds(cost->launchSeconds);
+  launch = launch < ps ? launch : ps;
+  bool moves = cost->memorySeconds > cost->computeSeconds;
+  sum->launchPs = simAdd(sum->launchPs, launch);
+  sum->memoryPs = simAdd(sum->memoryPs, moves ? ps - launch : 0);
+  sum->arithmeticPs = simAdd(sum->arithmeticPs, moves ? 0 : ps - launch);
+}
+
+static void addBoundTimes(SimBound *sum, const SimBound *other, int64_t trips) {
+  sum->launchPs = simAdd(sum->launchPs, simTimes(other->launchPs, trips));
+  sum->memoryPs = simAdd(sum->memoryPs, simTimes(other->memoryPs, trips));
+  sum->arithmeticPs = simAdd(sum->arithmeticPs, simTimes(other->arithmeticPs, trips));
+}
+
 static bool readCompute(SimReader *reader, SimBody *body, MlirOperation op, bool stage) {
   const SimProgram *program = reader->program;
   ShardOpWork work;
@@ -53,6 +69,8 @@ static bool readCompute(SimReader *reader, SimBody *body, MlirOperation op, bool
       return false;
     }
     ps[k] = known ? simPicoseconds(cost.seconds) : 0;
+    if (known)
+      addBound(&body->bounds[k], &cost, ps[k]);
   }
   body->flops += work.flops;
   body->vectorFlops += work.vectorFlops;
@@ -81,8 +99,10 @@ static SimStep *addCall(SimReader *reader, SimBody *body, MlirOperation op, cons
   body->flops += inner->flops * (double)trips;
   body->vectorFlops += inner->vectorFlops * (double)trips;
   body->memoryBytes += inner->memoryBytes * (double)trips;
-  for (int32_t k = 0; k < reader->program->cluster->nDeviceKinds; ++k)
+  for (int32_t k = 0; k < reader->program->cluster->nDeviceKinds; ++k) {
     body->reorderPs[k] = simAdd(body->reorderPs[k], simTimes(inner->reorderPs[k], trips));
+    addBoundTimes(&body->bounds[k], &inner->bounds[k], trips);
+  }
   body->nReorders = simAdd(body->nReorders, simTimes(inner->nReorders, trips));
   bool tokens = simHasTokens(op);
   body->communicates |= inner->communicates || tokens;
@@ -241,8 +261,9 @@ static SimBody *readBlock(SimReader *reader, MlirBlock block, bool stage) {
     return NULL;
   SimBody *body = SHARD_ARENA_NEW(reader->program->arena, SimBody);
   body->block = block;
-  body->reorderPs =
-      SHARD_ARENA_ARRAY(reader->program->arena, int64_t, reader->program->cluster->nDeviceKinds);
+  int32_t nKinds = reader->program->cluster->nDeviceKinds;
+  body->reorderPs = SHARD_ARENA_ARRAY(reader->program->arena, int64_t, nKinds);
+  body->bounds = SHARD_ARENA_ARRAY(reader->program->arena, SimBound, nKinds);
   simReadTokenArguments(reader, body);
   for (MlirOperation op = mlirBlockGetFirstOperation(block); !mlirOperationIsNull(op);
        op = mlirOperationGetNextInBlock(op))

@@ -73,6 +73,11 @@ typedef struct SimStep {
       *memoryByClass; // [SHARD_N_MEMORY_CLASSES] with arguments and results; null: no plan
 } SimStep;
 
+/// What the time of ops is made of: their launches, and of the rest of each what takes longer.
+typedef struct SimBound {
+  int64_t arithmeticPs, memoryPs, launchPs;
+} SimBound;
+
 /// A block of ops: of a function or of control flow. Read once, run as often as it is called.
 struct SimBody {
   MlirBlock block;
@@ -83,6 +88,7 @@ struct SimBody {
   int64_t *ps;    // [nKinds] when it does not communicate
   double flops, vectorFlops, memoryBytes;
   int64_t *reorderPs;   // [nKinds] of ops that only order elements anew
+  SimBound *bounds;     // [nKinds] of all ops; adds up to what they take
   int64_t nReorders;    // how many of those run
   int64_t peakBytes;    // live values, arguments and results apart
   MlirOperation peakOp; // of this block
