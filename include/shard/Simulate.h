@@ -79,7 +79,8 @@ typedef struct ShardSimulatedStage {
   const ShardSimulatedMemory *memory; // [nMemory] of its first class, by time
   intptr_t nEvents, nEventsLeftOut;   // more than 65536 are left out
   const ShardSimulatedEvent *events;  // [nEvents] of its first class, one after the other
-  // What it started apart and waited for later, from its begin to its end, in the order of waits.
+  // What it started apart, from its begin to its end, in the order of waits; then what nobody
+  // waited for, by begin.
   intptr_t nOverlaps, nOverlapsLeftOut; // more than 65536 are left out
   const ShardSimulatedEvent *overlaps;
 } ShardSimulatedStage;

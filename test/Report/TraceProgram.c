@@ -31,6 +31,7 @@ typedef struct Events {
 typedef struct Token {
   MlirValue value;
   Event event;
+  bool waited;
 } Token;
 
 typedef struct Message {
@@ -152,7 +153,7 @@ static void communicate(Rerun *r, MlirOperation op, MlirStringRef name) {
   if (endsWith(name, "_start")) {
     if (r->nTokens == MAX_TOKENS)
       stop("more tokens than are counted here");
-    r->tokens[r->nTokens++] = (Token){mlirOperationGetResult(op, 0), begin(r, op, true)};
+    r->tokens[r->nTokens++] = (Token){mlirOperationGetResult(op, 0), begin(r, op, true), false};
     return;
   }
   if (!endsWith(name, "_done") && !endsWith(name, ".wait")) {
@@ -164,6 +165,7 @@ static void communicate(Rerun *r, MlirOperation op, MlirStringRef name) {
     if (mlirValueEqual(r->tokens[i].value, mlirOperationGetOperand(op, 0))) {
       char text[64];
       snprintf(text, sizeof(text), "%.*s at ", (int)name.length, name.data);
+      r->tokens[i].waited = true;
       add(&r->expected, r->tokens[i].event);
       standStill(r, r->tokens[i].event, text);
       return;
@@ -199,6 +201,9 @@ static void runProgram(Rerun *r) {
     memset(r->streams, 0, sizeof(r->streams));
     r->nTokens = 0;
     runBlock(r, blockOf(stageFunction(r->module, &r->mesh, r->stage)));
+    for (size_t i = 0; i < r->nTokens; ++i)
+      if (!r->tokens[i].waited)
+        add(&r->expected, r->tokens[i].event);
   }
 }
 

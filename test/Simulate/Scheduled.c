@@ -159,8 +159,15 @@ static void testOrder(void) {
   begin(&p, "2", "\"tp\"");
   product(&p, 64);
   start(&p, "t", 256, 0);
-  checkEqual(stepOf(end(&p), cluster), productPs(64) + latencyPs + carryPs(256),
-             "what nobody waits for");
+  ShardSimulation *s = run(end(&p), cluster);
+  int64_t ends = productPs(64) + latencyPs + carryPs(256);
+  checkEqual(s->stepPs, ends, "what nobody waits for");
+  checkEqual(s->stages[0].nOverlaps, 1, "it is apart");
+  if (s->stages[0].nOverlaps == 1) {
+    checkEqual(s->stages[0].overlaps[0].beginPs, productPs(64), "from its start");
+    checkEqual(s->stages[0].overlaps[0].endPs, ends, "to its end");
+  }
+  shardSimulationDestroy(s);
   shardClusterDestroy(cluster);
 }
 

@@ -35,11 +35,12 @@ typedef struct Stream {
 /// What a class began, until it has waited for it.
 typedef struct Request {
   uint64_t serial; // another one afterwards
-  const SimStep *step;
+  int32_t class;
+  const SimStep *step; // null: it is free
   Exchange *exchange;  // null: a message to be received, or nothing
   struct Queue *queue; // null: nothing to receive
   int64_t position;
-  struct Request *nextFree;
+  struct Request *nextFree, *nextOfAll;
 } Request;
 
 /// Where a token is kept.
@@ -117,9 +118,9 @@ typedef struct Engine {
   Slot *moving; // tokens between two bodies
   size_t movingCapacity;
   Exchange *freeExchanges;
-  Request *freeRequests;
-  int64_t nSteps; // of all classes
-  bool failed;    // after one error
+  Request *freeRequests, *requests; // requests: all, by nextOfAll
+  int64_t nSteps;                   // of all classes
+  bool failed;                      // after one error
 } Engine;
 
 static inline const SimClass *engineClass(const Engine *engine, int32_t class) {
@@ -140,6 +141,8 @@ bool engineWait(Engine *engine, int32_t class, const SimStep *at, const Slot *sl
                 const SimStep **outBegan);
 /// Goes on to the next time at which an exchange comes to the links or ends. False: there is none.
 bool engineAdvance(Engine *engine);
+/// Keeps of a stage what was begun and has ended without a wait; to be called last.
+void engineEndRequests(Engine *engine);
 void engineCreateExchanges(Engine *engine);
 
 /// Adds to what is kept of a stage; more than 65536 are counted only.

@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 /// What a communication under way counts for in the bound on events, which so bounds memory too.
@@ -79,18 +80,23 @@ static void readExchange(Engine *engine, Exchange *exchange) {
   engine->freeExchanges = exchange;
 }
 
-static Slot newRequest(Engine *engine, const SimStep *step) {
+static Slot newRequest(Engine *engine, int32_t class, const SimStep *step) {
   Request *request = engine->freeRequests;
-  if (request)
+  if (request) {
     engine->freeRequests = request->nextFree;
-  else
+  } else {
     request = SHARD_ARENA_NEW(engine->arena, Request);
-  *request = (Request){.serial = request->serial, .step = step};
+    request->nextOfAll = engine->requests;
+    engine->requests = request;
+  }
+  *request = (Request){
+      .serial = request->serial, .class = class, .step = step, .nextOfAll = request->nextOfAll};
   return (Slot){request, request->serial};
 }
 
 static void freeRequest(Engine *engine, Request *request) {
   ++request->serial;
+  request->step = NULL;
   request->nextFree = engine->freeRequests;
   engine->freeRequests = request;
 }
@@ -305,7 +311,7 @@ static Exchange *takeMessage(Queue *queue, int64_t position) {
 //===----------------------------------------------------------------------===//
 
 void engineStart(Engine *engine, int32_t class, const SimStep *step, Slot *out) {
-  *out = newRequest(engine, step);
+  *out = newRequest(engine, class, step);
   if (step->kind == SIM_COLLECTIVE)
     out->request->exchange = joinCollective(engine, class, step);
   else if (step->kind == SIM_SEND)
@@ -339,17 +345,18 @@ static void standStill(Engine *engine, int32_t class, const SimStep *step,
     calls->exposedPs += stands * exchange->share;
     clock->ps = exchange->endsPs;
   }
-  if (step->kind != SIM_RECEIVE)
-    calls->sharedPs += (double)(exchange->endsPs - exchange->beginsPs - exchange->cost->ps) *
-                       (double)of->nRanks * (step->kind == SIM_SEND ? 1 : exchange->share);
 }
 
-static void addOverlap(Engine *engine, int32_t class, const SimStep *step,
-                       const Exchange *exchange) {
-  SimEvents *overlaps = engineStage(engine, class)->overlaps;
+/// What others on the same links added to it, and from when to when it ran.
+static void addEnded(Engine *engine, int32_t class, const SimStep *step, const Exchange *exchange) {
+  StageRun *stage = engineStage(engine, class);
+  if (step->kind != SIM_RECEIVE)
+    stage->calls[step->number].sharedPs +=
+        (double)(exchange->endsPs - exchange->beginsPs - exchange->cost->ps) *
+        (double)engineClass(engine, class)->nRanks * (step->kind == SIM_SEND ? 1 : exchange->share);
   if (step->starts && engineIsFirst(engine, class))
     simEventsAdd(
-        overlaps, engine->program->arena,
+        stage->overlaps, engine->program->arena,
         (SimEvent){
             .step = step, .began = step, .beginPs = exchange->beginsPs, .endPs = exchange->endsPs});
 }
@@ -401,11 +408,38 @@ bool engineWait(Engine *engine, int32_t class, const SimStep *at, const Slot *sl
   }
   if (exchange) {
     standStill(engine, class, request->step, exchange);
-    addOverlap(engine, class, request->step, exchange);
+    addEnded(engine, class, request->step, exchange);
     readExchange(engine, exchange);
   }
   freeRequest(engine, request);
   return true;
+}
+
+/// By when they began. Classes that do the same began what they did at the same time.
+static int compareRequests(const void *a, const void *b) {
+  const Request *x = *(Request *const *)a, *y = *(Request *const *)b;
+  if (x->exchange->beginsPs != y->exchange->beginsPs)
+    return x->exchange->beginsPs < y->exchange->beginsPs ? -1 : 1;
+  if (x->class != y->class)
+    return x->class < y->class ? -1 : 1;
+  return x->step->number - y->step->number;
+}
+
+void engineEndRequests(Engine *engine) {
+  size_t n = 0, capacity = 0;
+  Request **open = NULL;
+  for (Request *request = engine->requests; request; request = request->nextOfAll) {
+    if (request->step && !request->exchange && request->queue)
+      request->exchange = takeMessage(request->queue, request->position);
+    if (!request->step || !request->exchange || !request->exchange->ended)
+      continue;
+    open = shardArenaGrow(engine->arena, open, n, &capacity, n + 1, sizeof(Request *));
+    open[n++] = request;
+  }
+  if (n)
+    qsort(open, n, sizeof(Request *), compareRequests);
+  for (size_t i = 0; i < n; ++i)
+    addEnded(engine, open[i]->class, open[i]->step, open[i]->exchange);
 }
 
 void engineCreateExchanges(Engine *engine) {

@@ -265,6 +265,7 @@ static bool runClasses(Engine *engine) {
 
 /// The ranks that are done wait for the last one, and for what nobody waited for.
 static bool endStep(Engine *engine, SimRun *out) {
+  engineEndRequests(engine);
   out->stepPs = engine->nowPs;
   for (int32_t c = 0; c < engine->classes->nClasses; ++c)
     out->stepPs = engine->clocks[c].ps > out->stepPs ? engine->clocks[c].ps : out->stepPs;
