@@ -119,8 +119,9 @@ typedef struct Candidate {
   int32_t klass;
   int64_t bytes;
   bool vocabulary;
-  bool input;   // of an input's features: sums of all that it is multiplied by
-  int64_t sent; // where the hidden state is not known, what splitting only this class would send
+  bool returned; // a vocabulary only by the flops that it saves
+  bool input;    // of an input's features: sums of all that it is multiplied by
+  int64_t sent;  // where the hidden state is not known, what splitting only this class would send
 } Candidate;
 
 /// Layers' classes before vocabularies, then by bytes. Where the hidden state is not known (all
@@ -307,6 +308,11 @@ static bool takeWithMinor(ShardTensorSearch *s, int32_t klass, ShardTensorTrial 
   return false;
 }
 
+/// What a dimension of a result without a sequence (the logits of one step) saves of the flops of a
+/// rank if it is split, 1 in so many at least: a classifier's few columns would only have to be
+/// gathered.
+#define RETURNED_SAVES 32
+
 /// A class over the whole degree. Vocabularies together add one sum of the hidden state (the
 /// embedding's), and another for a table that is larger than it.
 static bool takeWhole(ShardTensorSearch *s, const Candidate *candidate, ShardTensorTrial *now) {
@@ -314,6 +320,8 @@ static bool takeWhole(ShardTensorSearch *s, const Candidate *candidate, ShardTen
   ShardTensorTrial next;
   if (!shardTensorTry(s, trial, candidate->klass, &next) || next.splitBytes <= now->splitBytes ||
       next.repeating > now->repeating)
+    return false;
+  if (candidate->returned && (now->flops - next.flops) * RETURNED_SAVES < now->flops)
     return false;
   int64_t added = next.entrySums - now->entrySums;
   if (candidate->vocabulary && added > 0 && s->embedded && added >= candidate->bytes)
@@ -420,12 +428,16 @@ static int32_t findCandidates(ShardTensorSearch *s, Candidate *candidates) {
           seen[c] = true;
           continue;
         }
-        bool vocabulary =
-            shardClassIsVocabulary(model, c) || (pass && shardClassIsLogits(model, c));
+        bool known = shardClassIsVocabulary(model, c);
+        bool returned = !known && pass && model->nHidden > 0 && shardClassIsReturned(model, c);
+        bool vocabulary = known || returned;
         if (pass == 0 ? (!inLayer || vocabulary) : !vocabulary)
           continue;
         seen[c] = true;
-        candidates[n++] = (Candidate){c, model->weightBytes[c], vocabulary, false, 0};
+        candidates[n++] = (Candidate){.klass = c,
+                                      .bytes = model->weightBytes[c],
+                                      .vocabulary = vocabulary,
+                                      .returned = returned};
       }
     }
   s->statistics = model->nHidden == 0;

@@ -29,26 +29,17 @@ bool shardBringsColumns(const ShardModel *model, const ShardOpRule *rule, int32_
   return false;
 }
 
-bool shardClassIsLogits(const ShardModel *model, int32_t klass) {
+bool shardClassIsReturned(const ShardModel *model, int32_t klass) {
   const ShardRules *rules = model->rules;
-  for (int32_t i = 0; i < model->nHidden; ++i) {
-    const ShardValueInfo *hidden = &rules->values[model->hiddenValues[i]];
-    int64_t width = 1;
-    for (int32_t a = 0; a < hidden->nAtoms; ++a)
-      if (model->hidden[hidden->atoms[a].klass])
-        width *= rules->classSizes[hidden->atoms[a].klass];
-    if (rules->classSizes[klass] <= width)
-      return false;
-  }
   const ShardFunctionInfo *info = &rules->functions[model->entry];
   const ShardOpRule *ret = &info->ops[info->nOps - 1];
-  bool returned = false;
-  for (int32_t p = 0; model->nHidden > 0 && p < ret->nOperands; ++p) {
+  for (int32_t p = 0; p < ret->nOperands; ++p) {
     const ShardValueInfo *value = &rules->values[ret->operands[p].value];
     for (int32_t a = 0; a < value->nAtoms; ++a)
-      returned |= value->atoms[a].klass == klass;
+      if (value->atoms[a].klass == klass)
+        return true;
   }
-  return returned;
+  return false;
 }
 
 bool shardClassIsVocabulary(const ShardModel *model, int32_t klass) {

@@ -54,8 +54,7 @@ bool shardPortHasFactor(const ShardRules *rules, const ShardPort *port, int32_t 
 bool shardBringsColumns(const ShardModel *model, const ShardOpRule *rule, int32_t operand);
 /// Is the class an index into a table (vocabulary), or kept with the sequence in a result?
 bool shardClassIsVocabulary(const ShardModel *model, int32_t klass);
-/// Is the class one of a result, and wider than any state that layers hand on? Of the logits of a
-/// decoder's step, or of a last token, nothing else is left; a classifier narrows the state.
-bool shardClassIsLogits(const ShardModel *model, int32_t klass);
+/// Is it a dimension of a result?
+bool shardClassIsReturned(const ShardModel *model, int32_t klass);
 
 #endif // SHARD_PLAN_TENSORSEARCH_H

@@ -1,6 +1,6 @@
-// A step of a decoder, or a prefill's last token, gives logits without a sequence: what widens the
-// state is split over tp as a vocabulary is, whatever the number of layers; what narrows it, the
-// classes of a classifier, stays whole.
+// A step of a decoder, or a prefill's last token, gives logits without a sequence: they are split over
+// tp as a vocabulary is, whatever the number of layers, where that saves a rank a good part of its
+// flops; the few classes of a classifier stay whole.
 // RUN: shard-opt %s --auto-shard=tp2 -o %t.mlir --report=%t.txt 2>&1 | FileCheck %s
 // RUN: FileCheck %s --check-prefix=WEIGHTS < %t.txt
 // RUN: shard-run %s --auto-shard=tp2 --check
