@@ -26,6 +26,7 @@ static const struct {
     {"checkpoint-interval", 2, "times the best interval, or a part of it",
      shardFindCheckpointInterval, false},
     {"unequal-stages", 1.2, "times the mean of all stages", shardFindUnequalStages, false},
+    {"idle-ranks", 0, "", shardFindIdleRanks, false},
     {"peak-bandwidth", 0.9, "of a peak that nobody measured", shardFindPeakAsReal, false},
     {"layout-changes", 0.1, "of the step", shardFindLayoutChanges, false},
     {"no-failure-handling", 1, "failures a day", shardFindNoFailureHandling, false},

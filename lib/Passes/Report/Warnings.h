@@ -48,6 +48,7 @@ typedef struct ShardWarningSubject {
 typedef const char *ShardWarningFinder(ShardWarningSubject *subject);
 ShardWarningFinder shardFindSlowTensorParallel, shardFindNoMargin, shardFindUnequalStages,
     shardFindPeakAsReal, shardFindLayoutChanges, shardFindNoFailureHandling;
+ShardWarningFinder shardFindIdleRanks;
 ShardWarningFinder shardFindIncompleteBudget, shardFindAssumedOverlap, shardFindCheckpointInterval;
 
 /// Failures a day that are to be expected of the devices that the program runs on.
