@@ -214,7 +214,7 @@ static void testSwap(void) {
 }
 
 /// Ranks along tp that hand on to the next: each receives, computes, then sends. Peers are worked
-/// out of the rank's coordinate; the ends of the chain have none.
+/// out of the rank's coordinate; the ends of the chain are their own, as rounds write none.
 static void testChain(void) {
   ShardCluster *cluster = pairsCluster(2);
   Program program;
@@ -229,12 +229,13 @@ static void testChain(void) {
           "    %%previous = arith.subi %%most, %%one : index\n"
           "    %%e = tensor.empty() : tensor<32x16xf32>\n"
           "    %%in = shard.recv %%e on @mesh grid_axes = [0] source = [%%previous]"
-          " {spmd.channel = 0 : i64} : (tensor<32x16xf32>, index) -> tensor<32x16xf32>\n");
+          " {spmd.channel = 0 : i64, spmd.round = 0 : i64} : (tensor<32x16xf32>, index) -> "
+          "tensor<32x16xf32>\n");
   programMatmul(&program, "p", 32, 4096, 16);
-  fprintf(program.out,
-          "    %%s = shard.send %%p on @mesh grid_axes = [0] destination = [%%next]"
-          " {spmd.channel = 0 : i64} : (tensor<32x16xf32>, index) -> tensor<32x16xf32>\n"
-          "    return %%in : tensor<32x16xf32>\n  }\n");
+  fprintf(program.out, "    %%s = shard.send %%p on @mesh grid_axes = [0] destination = [%%next]"
+                       " {spmd.channel = 0 : i64, spmd.round = 0 : i64} : (tensor<32x16xf32>, "
+                       "index) -> tensor<32x16xf32>\n"
+                       "    return %%in : tensor<32x16xf32>\n  }\n");
   char *text = programEnd(&program);
   ShardSimulation *s = simulate(text, cluster);
   const double bytes = 32 * 16 * 4;

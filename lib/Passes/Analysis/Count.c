@@ -286,8 +286,9 @@ static void countArguments(Counter *counter) {
       if (!shardAttrGetI64(shardFuncGetArgumentAttribute(func, a, "spmd.arg"), &index))
         continue;
       MlirAttribute window = shardFuncGetArgumentAttribute(func, a, "spmd.window");
-      // An offset is below 2^31 and so is an index: both fit in a key.
-      const void *key = (const void *)(intptr_t)((index + 1) << 31 | windowOffset(window));
+      // Attributes are there once: the pair's address stands for it.
+      const int64_t part[] = {index, windowOffset(window)};
+      const void *key = shardAttrI64Array(mlirOperationGetContext(func), 2, part).ptr;
       if (!shardPointerMapGet(byPart, key, &place)) {
         place = count->nArguments++;
         shardPointerMapSet(byPart, key, place);
@@ -393,12 +394,8 @@ static void readUnits(Counter *counter) {
 
 const ShardCount *shardCountCreate(MlirOperation module, ShardArena *arena) {
   ShardCount *count = SHARD_ARENA_NEW(arena, ShardCount);
-  if (!shardMeshRead(module, arena, &count->mesh)) {
-    shardEmitError(
-        module,
-        "the module has no 'shard.grid': it is no sharded program; --auto-shard=LIST makes one");
+  if (!shardMeshReadProgram(module, arena, &count->mesh))
     return NULL;
-  }
   count->ppAxis = shardMeshFindAxis(&count->mesh, "pp");
   Counter counter = {.module = module,
                      .arena = arena,

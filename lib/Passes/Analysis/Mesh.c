@@ -110,36 +110,115 @@ void shardMeshCoordinates(const ShardMesh *mesh, int64_t rank, int64_t *coordina
 
 static MlirOperation findGrid(MlirOperation module) {
   MlirOperation found = shardModuleLookup(module, mlirStringRefCreateFromCString("mesh"));
-  if (!mlirOperationIsNull(found) && !shardOpIs(found, "shard.grid"))
+  if (mlirOperationIsNull(found))
+    return found;
+  MlirAttribute shape = shardOpGetAttribute(found, "shape");
+  if (!shardOpIs(found, "shard.grid") || mlirAttributeIsNull(shape) ||
+      !mlirAttributeIsADenseI64Array(shape))
     found.ptr = NULL;
   return found;
 }
 
-bool shardMeshRead(MlirOperation module, ShardArena *arena, ShardMesh *out) {
-  MlirOperation grid = findGrid(module);
-  if (mlirOperationIsNull(grid))
-    return false;
+static bool repeatsAxis(const ShardMesh *mesh, int32_t axis) {
+  return shardMeshFindAxis(mesh, mesh->names[axis]) < axis;
+}
+
+/// What keeps a grid from being read.
+typedef enum GridFault {
+  GRID_IS_READ,
+  GRID_UNNAMED,
+  GRID_OPEN,
+  GRID_LARGE,
+  GRID_REPEATS
+} GridFault;
+
+/// `*outAxis` is the axis that the fault is of.
+static GridFault readGrid(MlirOperation grid, ShardArena *arena, ShardMesh *out, int32_t *outAxis) {
   MlirAttribute shape = shardOpGetAttribute(grid, "shape");
   MlirAttribute axes = shardOpGetAttribute(grid, "spmd.axes");
-  if (mlirAttributeIsNull(shape) || !mlirAttributeIsADenseI64Array(shape) ||
-      mlirAttributeIsNull(axes) || !mlirAttributeIsAArray(axes))
-    return false;
   intptr_t n = mlirDenseArrayGetNumElements(shape);
-  if (n < 1 || n > SHARD_MAX_AXES || mlirArrayAttrGetNumElements(axes) != n)
-    return false;
-  ShardMesh mesh = {.nAxes = (int32_t)n};
   int64_t devices = 1;
-  for (intptr_t i = 0; i < n; ++i) {
+  *outAxis = 0;
+  if (mlirAttributeIsNull(axes) || !mlirAttributeIsAArray(axes) ||
+      mlirArrayAttrGetNumElements(axes) != n)
+    return GRID_UNNAMED;
+  if (n > SHARD_MAX_AXES)
+    return GRID_LARGE;
+  *out = (ShardMesh){.nAxes = (int32_t)n};
+  for (int32_t i = 0; i < n; ++i) {
     MlirAttribute name = mlirArrayAttrGetElement(axes, i);
-    mesh.sizes[i] = mlirDenseI64ArrayGetElement(shape, i);
-    if (!mlirAttributeIsAString(name) || mesh.sizes[i] < 1 || mesh.sizes[i] > MAX_DEGREE / devices)
-      return false;
-    devices *= mesh.sizes[i];
+    *outAxis = i;
+    out->sizes[i] = mlirDenseI64ArrayGetElement(shape, i);
+    if (!mlirAttributeIsAString(name))
+      return GRID_UNNAMED;
+    if (out->sizes[i] < 1)
+      return GRID_OPEN;
+    if (out->sizes[i] > MAX_DEGREE / devices)
+      return GRID_LARGE;
+    devices *= out->sizes[i];
     MlirStringRef text = mlirStringAttrGetValue(name);
-    mesh.names[i] = shardArenaCopyString(arena, text.data, text.length);
+    out->names[i] = shardArenaCopyString(arena, text.data, text.length);
+    if (repeatsAxis(out, i))
+      return GRID_REPEATS;
   }
+  return n ? GRID_IS_READ : GRID_OPEN;
+}
+
+bool shardMeshRead(MlirOperation module, ShardArena *arena, ShardMesh *out) {
+  MlirOperation grid = findGrid(module);
+  ShardMesh mesh;
+  int32_t axis;
+  if (mlirOperationIsNull(grid) || readGrid(grid, arena, &mesh, &axis) != GRID_IS_READ)
+    return false;
   *out = mesh;
   return true;
+}
+
+void shardEmitGridUnnamed(MlirOperation grid, MlirStringRef symbol, intptr_t nAxes) {
+  shardEmitError(grid,
+                 "grid '@%.*s' does not name its axes; expected spmd.axes = [...] with %td names "
+                 "out of pp, dp, ep, sp, tp",
+                 (int)symbol.length, symbol.data, nAxes);
+}
+
+static ShardGridState refuseGrid(MlirOperation grid, GridFault fault, const ShardMesh *mesh,
+                                 int32_t axis) {
+  if (fault == GRID_UNNAMED)
+    shardEmitGridUnnamed(grid, mlirStringRefCreateFromCString("mesh"),
+                         mlirDenseArrayGetNumElements(shardOpGetAttribute(grid, "shape")));
+  else if (fault == GRID_LARGE)
+    shardEmitError(grid, "grid '@mesh' has more than %d devices or more than %d axes", MAX_DEGREE,
+                   SHARD_MAX_AXES);
+  else if (fault == GRID_OPEN)
+    shardEmitError(grid, "axis %d of grid '@mesh' has no size; expected a number of devices", axis);
+  else
+    shardEmitError(grid, "grid '@mesh' has two axes named '%s'", mesh->names[axis]);
+  return SHARD_GRID_REFUSED;
+}
+
+ShardGridState shardMeshReadChecked(MlirOperation module, ShardArena *arena, ShardMesh *out) {
+  MlirOperation grid = findGrid(module);
+  if (mlirOperationIsNull(grid) || mlirAttributeIsNull(shardOpGetAttribute(grid, "spmd.axes")))
+    return SHARD_GRID_NONE;
+  ShardMesh mesh;
+  int32_t axis;
+  GridFault fault = readGrid(grid, arena, &mesh, &axis);
+  if (fault != GRID_IS_READ)
+    return refuseGrid(grid, fault, &mesh, axis);
+  *out = mesh;
+  return SHARD_GRID_READ;
+}
+
+bool shardMeshReadProgram(MlirOperation module, ShardArena *arena, ShardMesh *out) {
+  ShardGridState state = shardMeshReadChecked(module, arena, out);
+  MlirOperation grid = findGrid(module);
+  if (state == SHARD_GRID_NONE && !mlirOperationIsNull(grid))
+    refuseGrid(grid, GRID_UNNAMED, NULL, 0);
+  else if (state == SHARD_GRID_NONE)
+    shardEmitError(
+        module,
+        "the module has no 'shard.grid': it is no sharded program; --auto-shard=LIST makes one");
+  return state == SHARD_GRID_READ;
 }
 
 void shardMeshWrite(MlirOperation module, const ShardMesh *mesh) {

@@ -34,8 +34,18 @@ int64_t shardMeshDeviceCount(const ShardMesh *mesh);
 /// Coordinates of a rank, major first. `coordinates` has [nAxes].
 void shardMeshCoordinates(const ShardMesh *mesh, int64_t rank, int64_t *coordinates);
 /// Reads `shard.grid @mesh` of the module. False, without a diagnostic, when there is none that
-/// names its axes, or it has more devices than degrees can ask for (2^20).
+/// names its axes, each once, or it has more devices than degrees can ask for (2^20).
 bool shardMeshRead(MlirOperation module, ShardArena *arena, ShardMesh *out);
+
+typedef enum ShardGridState { SHARD_GRID_NONE, SHARD_GRID_READ, SHARD_GRID_REFUSED } ShardGridState;
+
+/// As shardMeshRead; refused, after one error at the grid, where it has `spmd.axes` and cannot be
+/// read. A grid without `spmd.axes` is none: nothing in the module is split by names.
+ShardGridState shardMeshReadChecked(MlirOperation module, ShardArena *arena, ShardMesh *out);
+/// The mesh of a sharded program; false after one error.
+bool shardMeshReadProgram(MlirOperation module, ShardArena *arena, ShardMesh *out);
+/// The error of a grid whose `nAxes` axes have no names.
+void shardEmitGridUnnamed(MlirOperation grid, MlirStringRef symbol, intptr_t nAxes);
 /// Writes (or replaces) `shard.grid @mesh(shape = ...) {spmd.axes = [...]}` at the module's top.
 void shardMeshWrite(MlirOperation module, const ShardMesh *mesh);
 

@@ -3,6 +3,7 @@
 // that %x comes from, with the axes by name, and the op goes. Two that disagree on a value are an
 // error.
 //===----------------------------------------------------------------------===//
+#include "../Analysis/Mesh.h"
 #include "../Core/Text.h"
 #include "ImportParts.h"
 
@@ -25,10 +26,7 @@ static MlirAttribute axisNames(const ShardImport *import, MlirOperation sharding
     if (strings)
       return axes;
   }
-  shardEmitError(grid,
-                 "grid '@%.*s' does not name its axes; expected spmd.axes = [...] with %td names "
-                 "out of pp, dp, ep, sp, tp",
-                 (int)symbol.length, symbol.data, (intptr_t)mlirDenseArrayGetNumElements(shape));
+  shardEmitGridUnnamed(grid, symbol, mlirDenseArrayGetNumElements(shape));
   return none;
 }
 
@@ -141,6 +139,9 @@ static MlirLogicalResult readShard(Reader *reader, intptr_t index) {
 }
 
 MlirLogicalResult shardImportUserShardings(const ShardImport *import) {
+  ShardMesh mesh;
+  if (shardMeshReadChecked(import->module, import->arena, &mesh) == SHARD_GRID_REFUSED)
+    return mlirLogicalResultFailure();
   ShardOpList shards = {.arena = import->arena}, shardings = shards;
   for (intptr_t i = 0; i < import->nFunctions; ++i) {
     shardOpListCollect(&shards, import->functions[i], "shard.shard", NULL);

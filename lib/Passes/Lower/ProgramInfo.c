@@ -494,7 +494,10 @@ MlirLogicalResult shardProgramInfoCollect(ShardLowering *lowering) {
   MlirContext context = lowering->context;
   ShardArena *arena = lowering->arena;
   Program program = {.arguments = {.arena = arena}, .results = {.arena = arena}};
-  if (!shardMeshRead(lowering->module, arena, &program.mesh))
+  ShardGridState grid = shardMeshReadChecked(lowering->module, arena, &program.mesh);
+  if (grid == SHARD_GRID_REFUSED)
+    return mlirLogicalResultFailure();
+  if (grid == SHARD_GRID_NONE)
     program.mesh.nAxes = 0;
   ShardOpList stages = {.arena = arena};
   if (mlirLogicalResultIsFailure(shardDynamicInfoRead(lowering, &program.dynamic)) ||

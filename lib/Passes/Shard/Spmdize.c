@@ -377,7 +377,10 @@ static MlirLogicalResult runSpmdize(ShardPassRun *run) {
                     .context = run->context,
                     .module = run->op,
                     .arena = run->arena};
-  if (!shardMeshRead(run->op, run->arena, &spmd.mesh))
+  ShardGridState grid = shardMeshReadChecked(run->op, run->arena, &spmd.mesh);
+  if (grid == SHARD_GRID_REFUSED)
+    return mlirLogicalResultFailure();
+  if (grid == SHARD_GRID_NONE)
     return shardEmitError(run->op, "the module has no mesh: expected 'shard.grid @mesh' with "
                                    "'spmd.axes' (run shard-plan first)");
   if (mlirLogicalResultIsFailure(shardUpstreamErase(run->op, run->arena)))

@@ -355,6 +355,16 @@ static bool shiftPeers(const SimProgram *program, const SimStage *stage, const S
   return true;
 }
 
+/// A round of an exchange writes a rank that sends nothing as its own peer, and of branches that
+/// are for different ranks each is evaluated for all; any other message to itself is never there.
+static bool mayBeOwnPeer(MlirOperation op) {
+  bool may = !mlirAttributeIsNull(shardOpGetAttribute(op, "spmd.round"));
+  for (MlirOperation up = mlirOperationGetParentOperation(op); !may && !mlirOperationIsNull(up);
+       up = mlirOperationGetParentOperation(up))
+    may = shardOpIs(up, "scf.if") || shardOpIs(up, "scf.index_switch");
+  return may;
+}
+
 bool simPeersEvaluate(const SimProgram *program, const SimStage *stage, const SimStep *step,
                       int64_t *peers) {
   if (step->collective == SHARD_COLLECTIVE_PERMUTE)
@@ -365,7 +375,7 @@ bool simPeersEvaluate(const SimProgram *program, const SimStage *stage, const Si
   int64_t coordinates[SHARD_MAX_AXES];
   int32_t n = readPeer(&e, program, step, axes);
   int64_t *values = SHARD_ARENA_ARRAY(scratch, int64_t, e.nNodes);
-  bool ok = n >= 0;
+  bool ok = n >= 0, alone = !mayBeOwnPeer(step->op);
   for (int64_t i = 0; ok && i < stage->nRanks; ++i) {
     shardMeshCoordinates(&program->mesh, stage->ranks[i], coordinates);
     evaluate(&e, stage->ranks[i], coordinates, values);
@@ -380,6 +390,11 @@ bool simPeersEvaluate(const SimProgram *program, const SimStage *stage, const Si
     peers[i] = 0;
     for (int32_t a = 0; ok && a < program->mesh.nAxes; ++a)
       peers[i] = peers[i] * program->mesh.sizes[a] + coordinates[a];
+    if (ok && alone && peers[i] == stage->ranks[i]) {
+      ok = false;
+      shardEmitError(step->op, "rank %lld is its own peer here; expected another rank",
+                     (long long)stage->ranks[i]);
+    }
   }
   shardArenaDestroy(scratch);
   return ok;

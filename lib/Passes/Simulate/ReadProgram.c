@@ -390,12 +390,8 @@ static int64_t countBusy(const SimProgram *program) {
 }
 
 bool simProgramRead(SimProgram *program) {
-  if (!shardMeshRead(program->module, program->arena, &program->mesh)) {
-    shardEmitError(
-        program->module,
-        "the module has no 'shard.grid': it is no sharded program; --auto-shard=LIST makes one");
+  if (!shardMeshReadProgram(program->module, program->arena, &program->mesh))
     return false;
-  }
   program->ppAxis = shardMeshFindAxis(&program->mesh, "pp");
   program->nStages = program->ppAxis < 0 ? 1 : (int32_t)program->mesh.sizes[program->ppAxis];
   program->stages = SHARD_ARENA_ARRAY(program->arena, SimStage, program->nStages);

@@ -61,3 +61,12 @@ func.func @unknown(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
   %1 = shard.get_sharding %0 : tensor<8x16xf32> -> !shard.sharding // expected-error {{'shard.get_sharding' is not supported}}
   return %0 : tensor<8x16xf32>
 }
+
+// -----
+
+// Two axes of one name, which no annotation could tell apart.
+// expected-error @below {{grid '@mesh' has two axes named 'tp'}}
+shard.grid @mesh(shape = 2x2) {spmd.axes = ["tp", "tp"]}
+func.func @twice(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  return %x : tensor<8x16xf32>
+}

@@ -160,9 +160,41 @@ func.func @main(%x: tensor<4294967296x1073741824xf32>) -> tensor<4294967296x1073
 
 // -----
 
-// More devices than 64 bits count: the product of the axes is 0 there.
+// A grid that cannot be read is not none: the program would run on one rank. 64 bits do not count this one's devices.
+// expected-error @below {{grid '@mesh' has more than 1048576 devices or more than 16 axes}}
 shard.grid @mesh(shape = 1048576x1048576x1048576x1048576) {spmd.axes = ["dp", "ep", "sp", "tp"]}
-// expected-error @below {{'spmd.sharding' names 'dp', which the mesh has not}}
 func.func @main(%x: tensor<4x8xf32> {spmd.global = tensor<4x8xf32>, spmd.sharding = [["dp", "ep", "sp", "tp"], []]}) -> tensor<4x8xf32> {
   return %x : tensor<4x8xf32>
+}
+
+// -----
+
+// expected-error @below {{grid '@mesh' has more than 1048576 devices or more than 16 axes}}
+shard.grid @mesh(shape = 2000000000) {spmd.axes = ["pp"]}
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @below {{grid '@mesh' does not name its axes; expected spmd.axes = [...] with 2 names out of pp, dp, ep, sp, tp}}
+shard.grid @mesh(shape = 2x2) {spmd.axes = ["tp"]}
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @below {{axis 1 of grid '@mesh' has no size; expected a number of devices}}
+shard.grid @mesh(shape = 2x?) {spmd.axes = ["dp", "tp"]}
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @below {{grid '@mesh' has two axes named 'tp'}}
+shard.grid @mesh(shape = 2x2) {spmd.axes = ["tp", "tp"]}
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
 }
