@@ -98,6 +98,21 @@ void *aligned_alloc(size_t alignment, size_t size) {
   return __libc_memalign(alignment, size);
 }
 
+void *valloc(size_t size) {
+  countCall();
+  return __libc_memalign((size_t)sysconf(_SC_PAGESIZE), size);
+}
+
+void *pvalloc(size_t size) {
+  size_t page = (size_t)sysconf(_SC_PAGESIZE), whole;
+  countCall();
+  if (__builtin_add_overflow(size, page - 1, &whole)) {
+    errno = ENOMEM;
+    return NULL;
+  }
+  return __libc_memalign(page, whole / page * page);
+}
+
 int posix_memalign(void **out, size_t alignment, size_t size) {
   countCall();
   if (alignment % sizeof(void *) || !alignment || (alignment & (alignment - 1)))

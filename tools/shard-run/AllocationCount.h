@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /// Counts what this thread asks of the system from here to allocationCountEnd, whoever calls:
-/// malloc, calloc, realloc, aligned_alloc, memalign, posix_memalign, free, mmap, munmap and mremap.
-/// Does not nest.
+/// malloc, calloc, realloc (and reallocarray, which calls it), aligned_alloc, memalign,
+/// posix_memalign, valloc, pvalloc, free, mmap, munmap and mremap; not brk. Does not nest.
 void allocationCountBegin(void);
 /// Calls since then.
 uint64_t allocationCountEnd(void);

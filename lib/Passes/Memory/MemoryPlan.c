@@ -435,6 +435,7 @@ static MlirLogicalResult lowerClone(Planner *planner, const char *mcpu) {
   shardPassLoadDialects(pass, context);
   MlirOperation clone = mlirOperationClone(planner->module);
   shardBucketsErase(clone);
+  planner->lowering.module = clone; // createOne destroys it, also when this fails
   if (mlirLogicalResultIsFailure(shardLoweringCreate(clone, planner->scratch, mcpu ? mcpu : "host",
                                                      0, &planner->lowering)))
     return mlirLogicalResultFailure();

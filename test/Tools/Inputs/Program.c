@@ -5,6 +5,7 @@
 
 #include "shard/Program.h"
 
+#include <malloc.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -151,6 +152,13 @@ static int run(ShardRtContext *context, const int64_t *dims, void *const *args, 
   if (rank == 1) {
     void *volatile memory = malloc(64);
     free(memory);
+  }
+#endif
+#ifdef FAULT_ALLOCATE_PAGES
+  if (rank == 1) {
+    void *volatile memory[] = {valloc(64), pvalloc(64), reallocarray(NULL, 8, 8)};
+    for (int i = 0; i < 3; ++i)
+      free(memory[i]);
   }
 #endif
 #ifdef FAULT_GROUP // one that is not in the table
