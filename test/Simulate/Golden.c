@@ -412,7 +412,7 @@ static void checkRefused(char *text, const ShardCluster *cluster, const char *me
 
 static void testRefusals(void) {
   ShardCluster *cluster = pairsCluster(1);
-  checkRefused(pipeline(2, 1), cluster, "the program has 4 ranks or more, the cluster 'pairs' 2");
+  checkRefused(pipeline(2, 1), cluster, "the program has 4 ranks, the cluster 'pairs' 2");
   checkRefused(strdup("module {}"), cluster, "the module has no 'shard.grid'");
   Program program;
   programBegin(&program, "2", "\"pp\"");

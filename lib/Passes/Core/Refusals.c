@@ -237,7 +237,7 @@ static const ShardMessage messages[] = {
     {"…", 0, 0},
     {"… has no argument named '…'", 0, 0},
     {"'…' computes in …, and the cluster has no rate for that on '…'", 0, 0},
-    {"the program has … ranks or more, the cluster '…' … devices", 0, 0},
+    {"the program has … ranks, the cluster '…' … devices", 0, 0},
     {"device … of rank … is not in the cluster, or another rank's", 0, 0},
     {"no axis … in the mesh; it has …", 0, 0},
     {"rank … is its own peer here; expected another rank", 0, 0},

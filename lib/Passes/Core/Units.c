@@ -17,3 +17,8 @@ const char *shardScaledText(char *text, double value, int digits, const char *co
 const char *shardBytesText(char *text, double bytes, int digits) {
   return shardScaledText(text, bytes, digits, shardMetricPrefixes, SHARD_N_METRIC_PREFIXES, "B");
 }
+
+const char *shardTimeText(char *text, double picoseconds, int digits) {
+  static const char *const prefixes[] = {"p", "n", "u", "m", ""};
+  return shardScaledText(text, picoseconds, digits, prefixes, 5, "s");
+}

@@ -13,6 +13,8 @@ extern const char *const shardMetricPrefixes[SHARD_N_METRIC_PREFIXES];
 const char *shardScaledText(char *text, double value, int digits, const char *const *prefixes,
                             int n, const char *unit);
 
+/// A time, as above: "1.2345 ms".
+const char *shardTimeText(char *text, double picoseconds, int digits);
 /// Bytes, as above.
 const char *shardBytesText(char *text, double bytes, int digits);
 

@@ -137,8 +137,9 @@ char *shardClusterFormatText(const ShardCluster *cluster) {
   FILE *out = open_memstream(&text, &length);
   if (!out)
     return NULL;
-  fprintf(out, "cluster %s: %" PRId64 " devices in %" PRId64 " nodes\n", cluster->name,
-          cluster->nDevices, cluster->nNodes);
+  fprintf(out, "cluster %s: %" PRId64 " device%s in %" PRId64 " node%s\n", cluster->name,
+          cluster->nDevices, cluster->nDevices == 1 ? "" : "s", cluster->nNodes,
+          cluster->nNodes == 1 ? "" : "s");
   if (*cluster->description)
     fprintf(out, "%s\n", cluster->description);
   fprintf(out, "derating %g of rates that nobody measured; reserve %g of device memory\n",

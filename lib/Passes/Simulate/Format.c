@@ -15,9 +15,8 @@
 
 /// "1.2345 ms".
 static void writeTime(FILE *out, int64_t ps) {
-  static const char *const prefixes[] = {"p", "n", "u", "m", ""};
   char text[SHARD_SCALED_TEXT];
-  fprintf(out, "%12s", shardScaledText(text, (double)ps, 5, prefixes, 5, "s"));
+  fprintf(out, "%12s", shardTimeText(text, (double)ps, 5));
 }
 
 static void writeBytes(FILE *out, double bytes) {
@@ -99,8 +98,9 @@ char *shardSimulationFormatText(const ShardSimulation *s) {
     return NULL;
   fprintf(out, "step on %s: ", s->clusterName);
   writeTime(out, s->stepPs);
-  fprintf(out, ", %" PRId64 " ranks in %d stages, %d classes\n", s->nRanks, s->nStages,
-          s->nClasses);
+  fprintf(out, ", %" PRId64 " rank%s in %d stage%s, %d class%s\n", s->nRanks,
+          s->nRanks == 1 ? "" : "s", s->nStages, s->nStages == 1 ? "" : "s", s->nClasses,
+          s->nClasses == 1 ? "" : "es");
   fprintf(out, "mean over ranks: busy %.1f%%, communication %.1f%%, wait %.1f%%, bubble %.1f%%\n",
           100 * s->busy, 100 * s->communication, 100 * s->wait, 100 * s->bubble);
   if (s->nLoopsOnce)

@@ -309,13 +309,10 @@ static void listRanks(SimProgram *program) {
 /// Every rank needs a device of its own.
 static bool checkPlacement(SimProgram *program) {
   const ShardCluster *cluster = program->cluster;
-  program->nRanks = 1;
-  for (int32_t a = 0; a < program->mesh.nAxes && program->nRanks <= cluster->nDevices; ++a)
-    program->nRanks *= program->mesh.sizes[a]; // of the first axes, where those are too many
+  program->nRanks = shardMeshDeviceCount(&program->mesh);
   if (program->nRanks > cluster->nDevices) {
     shardEmitError(program->module,
-                   "the program has %" PRId64 " ranks or more, the cluster '%s' %" PRId64
-                   " devices",
+                   "the program has %" PRId64 " ranks, the cluster '%s' %" PRId64 " devices",
                    program->nRanks, cluster->name, cluster->nDevices);
     return false;
   }

@@ -86,7 +86,8 @@ static void writeLayers(FILE *out, const ShardSizeAnalysis *a) {
 
 static void writeFleetOf(FILE *out, const char *name, const ShardAnalysedMemory *memory,
                          const char *binding, double usable) {
-  fprintf(out, "  %-10s %" PRId64 " devices", name, memory->devices);
+  fprintf(out, "  %-10s %" PRId64 " device%s", name, memory->devices,
+          memory->devices == 1 ? "" : "s");
   if (memory->devicesAlone < memory->devices)
     fprintf(out, " (%" PRId64 " would hold it)", memory->devicesAlone);
   if (memory->devicesWithTiers)
@@ -99,6 +100,16 @@ static void writeFleetOf(FILE *out, const char *name, const ShardAnalysedMemory 
                                  : "not known");
 }
 
+static void writeTimes(FILE *out, const ShardSizeAnalysis *a) {
+  const double seconds[] = {a->time.computeSeconds, a->time.memorySeconds, a->time.launchSeconds};
+  char text[3][SHARD_SCALED_TEXT];
+  for (int i = 0; i < 3; ++i)
+    shardTimeText(text[i], seconds[i] * 1e12, 5);
+  fprintf(out,
+          "forward pass on one device: %s in arithmetic, %s at its memory, %s in launches: %s\n",
+          text[0], text[1], text[2], a->binding);
+}
+
 static void writeFleet(FILE *out, const ShardSizeAnalysis *a) {
   fprintf(out, "smallest fleet in whole nodes of %s, '%s', ", a->clusterName, a->deviceKind);
   fprintf(out, "%.5g of %.5g GB of a device used:\n", a->usableBytes * 1e-9, a->deviceBytes * 1e-9);
@@ -107,10 +118,7 @@ static void writeFleet(FILE *out, const ShardSizeAnalysis *a) {
   if (*a->untimed)
     fprintf(out, "time is not known: the device has no rate for %s\n", a->untimed);
   else
-    fprintf(out,
-            "forward pass on one device: %.5g s in arithmetic, %.5g s at its memory, %.5g s in "
-            "launches: %s\n",
-            a->time.computeSeconds, a->time.memorySeconds, a->time.launchSeconds, a->binding);
+    writeTimes(out, a);
 }
 
 static void writeTarget(FILE *out, const ShardSizeAnalysis *a) {
