@@ -301,15 +301,17 @@ static void addSiteTimes(json_t *communication, const ShardSimulation *simulatio
   for (size_t i = 0; i < json_array_size(communication); ++i) {
     json_t *row = json_array_get(communication, i);
     const json_t *sites = json_object_get(row, "sites");
-    json_int_t ps = 0, exposedPs = 0;
+    json_int_t ps = 0, exposedPs = 0, sharedPs = 0;
     for (size_t k = 0; k < json_array_size(sites); ++k)
       for (intptr_t s = 0; s < simulation->nSites; ++s)
         if (simulation->sites[s].site == json_integer_value(json_array_get(sites, k))) {
           ps += simulation->sites[s].ps;
           exposedPs += simulation->sites[s].exposedPs;
+          sharedPs += simulation->sites[s].sharedPs;
         }
     json_object_set_new(row, "ps", json_integer(ps));
     json_object_set_new(row, "exposedPs", json_integer(exposedPs));
+    json_object_set_new(row, "sharedPs", json_integer(sharedPs));
   }
 }
 

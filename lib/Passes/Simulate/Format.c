@@ -61,7 +61,7 @@ static void writeStages(FILE *out, const ShardSimulation *s) {
 }
 
 static void writeSites(FILE *out, const ShardSimulation *s) {
-  fprintf(out, "collectives: site, kind, way, calls, message; time, of it exposed\n");
+  fprintf(out, "collectives: site, kind, way, calls, message; time alone on the links, exposed\n");
   for (intptr_t i = 0; i < s->nSites; ++i) {
     const ShardSimulatedSite *site = &s->sites[i];
     fprintf(out, "  %4" PRId64 " %-14s %-12s x %-6" PRId64, site->site, site->kind, site->algorithm,
