@@ -112,6 +112,7 @@ typedef struct ShardSimulatedLinks {
 typedef struct ShardSimulation {
   int64_t stepPs;
   int64_t nRanks;
+  const int64_t *devices; // [nRanks] on which each rank is
   int32_t nStages;
   const ShardSimulatedStage *stages;
   int32_t nClasses;

@@ -36,7 +36,7 @@ typedef struct ShardWarningOptions {
 /// Thread-safe.
 SHARD_EXPORTED char *shardWarningOptionsCheck(const ShardWarningOptions *options);
 
-/// Looks at a sharded program, and at its simulation on `cluster` with rank r on device r, for
+/// Looks at a sharded program, and at its simulation on `cluster`, each rank on its device, for
 /// known mistakes. Each is a warning diagnostic at the module, "TEXT [ID]".
 /// Fails after one error diagnostic: a mistake of `options->errors`, options that are not well
 /// formed, or an interval of checkpoints on a cluster that says nothing of failures or of memory to

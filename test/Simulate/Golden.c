@@ -6,6 +6,11 @@
 #include "../Cost/Check.h"
 #include "Programs.h"
 
+#include "shard/Pipelines.h"
+#include "shard/Warnings.h"
+
+#include "mlir-c/Diagnostics.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -494,6 +499,50 @@ static void testEvents(void) {
   shardClusterDestroy(cluster);
 }
 
+static void findSlow(MlirStringRef part, void *user) {
+  *(bool *)user |= memmem(part.data, part.length, "[slow-tensor-parallel]", 22) != NULL;
+}
+
+static MlirLogicalResult countSlow(MlirDiagnostic diagnostic, void *user) {
+  bool slow = false;
+  mlirDiagnosticPrint(diagnostic, findSlow, &slow);
+  *(int *)user += slow;
+  return mlirLogicalResultSuccess();
+}
+
+static int slowWarnings(const char *text, const ShardCluster *cluster, const int64_t *placement) {
+  int n = 0;
+  MlirContext context = mlirContextCreateWithThreading(false);
+  mlirContextAttachDiagnosticHandler(context, countSlow, &n, NULL);
+  shardContextPrepare(context);
+  MlirModule module = shardModuleParse(context, mlirStringRefCreateFromCString(text), "p.mlir");
+  ShardSimulation *s = shardSimulationCreate(mlirModuleGetOperation(module), cluster, placement);
+  ShardWarningOptions options = {0};
+  check(s && mlirLogicalResultIsSuccess(
+                 shardModuleWarn(mlirModuleGetOperation(module), cluster, s, &options)),
+        "warnings", NULL);
+  shardSimulationDestroy(s);
+  mlirModuleDestroy(module);
+  mlirContextDestroy(context);
+  return n;
+}
+
+/// Warnings look at the devices that ranks are on, not at those of the ranks' numbers.
+static void testPlaces(void) {
+  static const int64_t apart[] = {0, 2, 1, 3};
+  ShardCluster *cluster = pairsCluster(2);
+  Program program;
+  programBegin(&program, "2x2", "\"dp\", \"tp\"");
+  programFunction(&program, "main", -1, false, 8, 8, 8);
+  programMatmul(&program, "p", 8, 8, 8);
+  fprintf(program.out, "    return %%p : tensor<8x8xf32>\n  }\n");
+  char *text = programEnd(&program);
+  checkEqual(slowWarnings(text, cluster, NULL), 0, "groups of tp in a node");
+  checkEqual(slowWarnings(text, cluster, apart), 1, "groups of tp over nodes");
+  free(text);
+  shardClusterDestroy(cluster);
+}
+
 /// Equal input, equal bytes.
 static void testBytes(void) {
   ShardCluster *cluster = pairsCluster(8);
@@ -527,6 +576,7 @@ int main(void) {
   testMemory();
   testRefusals();
   testEvents();
+  testPlaces();
   testBytes();
   printf("%d checks, %d failures\n", nChecks, nFailures);
   return nFailures > 0;

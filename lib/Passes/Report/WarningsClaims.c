@@ -6,6 +6,7 @@
 
 #include "../Analysis/Count.h"
 #include "../Core/Diagnostics.h"
+#include "../Core/IR.h"
 #include "../Core/Units.h"
 
 #include "mlir-c/BuiltinTypes.h"
@@ -269,11 +270,14 @@ static double checkpointBytes(const ShardWarningSubject *s, const ShardCount *co
 
 /// All ranks save equal parts at once, those below one owner of the tier into that.
 static double saveSeconds(const ShardWarningSubject *s, const ShardMemoryTier *tier, double bytes) {
-  int64_t nOwners = 0, last = -2, nRanks = s->simulation->nRanks;
+  int64_t nOwners = 0, nRanks = s->simulation->nRanks;
+  ShardPointerMap *seen = shardPointerMapCreate(s->arena, 64);
   for (int64_t rank = 0; rank < nRanks; ++rank) {
-    int64_t owner = shardClusterVertexOf(s->cluster, rank, tier->owner);
-    nOwners += owner != last; // in the order of devices
-    last = owner;
+    int64_t owner = shardClusterVertexOf(s->cluster, s->simulation->devices[rank], tier->owner);
+    const void *key = (const void *)(intptr_t)(owner + 2); // -1: outside
+    int64_t known;
+    nOwners += !shardPointerMapGet(seen, key, &known);
+    shardPointerMapSet(seen, key, 1);
   }
   double seconds = bytes / (double)nOwners / shardRateEffective(s->cluster, &tier->bytesPerSecond);
   double own = tier->hasDeviceRate ? bytes / (double)nRanks /

@@ -30,12 +30,13 @@ static double shareOf(const ShardCluster *cluster, int32_t link) {
 }
 
 const char *shardFindSlowTensorParallel(ShardWarningSubject *s) {
+  const int64_t *devices = s->simulation->devices;
   for (int32_t link = 1; link < s->cluster->nLinks; ++link) {
     ShardClusterLevel level = s->cluster->links[link].from;
     double inside = shareOf(s->cluster, 0), outside = shareOf(s->cluster, link);
     for (int64_t rank = 0; outside < s->threshold * inside && rank < s->simulation->nRanks; ++rank)
-      if (shardClusterVertexOf(s->cluster, rank, level) !=
-          shardClusterVertexOf(s->cluster, firstOfGroup(&s->mesh, rank), level))
+      if (shardClusterVertexOf(s->cluster, devices[rank], level) !=
+          shardClusterVertexOf(s->cluster, devices[firstOfGroup(&s->mesh, rank)], level))
         return shardArenaFormat(
             s->arena,
             "tensor parallel runs across slow links: rank %" PRId64 " and rank %" PRId64

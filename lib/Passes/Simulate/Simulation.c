@@ -293,6 +293,10 @@ static ShardSimulation *writeSimulation(const SimProgram *program, const SimClas
   out->clusterName = shardArenaCopyString(arena, name, strlen(name));
   out->stepPs = run->stepPs;
   out->nRanks = program->nRanks;
+  int64_t *devices = SHARD_ARENA_ARRAY(arena, int64_t, program->nRanks);
+  for (int64_t r = 0; r < program->nRanks; ++r)
+    devices[r] = simDeviceOf(program, r);
+  out->devices = devices;
   out->nLoopsOnce = program->nLoopsOnce;
   const char **axesOf = SHARD_ARENA_ARRAY(arena, const char *, program->nNumbered);
   Output output = {program, classes, run, arena, axesOf, out};
