@@ -265,15 +265,16 @@ static void findBatched(Dims *dims, intptr_t nArguments, const ShardStateTie *ti
   }
   for (intptr_t i = 0; i < nArguments; ++i) {
     MlirValue argument = mlirBlockGetArgument(body, i);
-    bool inAll = false;
+    bool inAll = false; // once: a matrix of one dimension twice is a weight
     for (intptr_t r = 0; r < nResults; ++r) {
       MlirValue result = mlirOperationGetOperand(end, r);
       if (others ? !counts[r] : mlirShapedTypeGetRank(mlirValueGetType(result)) == 0)
         continue; // a loss has no dimension 0
       int32_t root = findRoot(dims, nodeOf(dims, result, 0));
-      inAll = false;
+      int nTimes = 0;
       for (intptr_t d = 0, rank = mlirShapedTypeGetRank(mlirValueGetType(argument)); d < rank; ++d)
-        inAll |= findRoot(dims, nodeOf(dims, argument, d)) == root;
+        nTimes += findRoot(dims, nodeOf(dims, argument, d)) == root;
+      inAll = nTimes == 1;
       if (!inAll)
         break;
     }
