@@ -263,9 +263,10 @@ static void findBatched(Dims *dims, intptr_t nArguments, const ShardStateTie *ti
       counts[r] &= ties[a].result != r;
     others |= counts[r];
   }
+  bool anyOnce = false;
+  int *most = SHARD_ARENA_ARRAY(dims->arena, int, nArguments + 1); // in one of them; 0: not in all
   for (intptr_t i = 0; i < nArguments; ++i) {
     MlirValue argument = mlirBlockGetArgument(body, i);
-    bool inAll = false; // once: a matrix of one dimension twice is a weight
     for (intptr_t r = 0; r < nResults; ++r) {
       MlirValue result = mlirOperationGetOperand(end, r);
       if (others ? !counts[r] : mlirShapedTypeGetRank(mlirValueGetType(result)) == 0)
@@ -274,12 +275,17 @@ static void findBatched(Dims *dims, intptr_t nArguments, const ShardStateTie *ti
       int nTimes = 0;
       for (intptr_t d = 0, rank = mlirShapedTypeGetRank(mlirValueGetType(argument)); d < rank; ++d)
         nTimes += findRoot(dims, nodeOf(dims, argument, d)) == root;
-      inAll = nTimes == 1;
-      if (!inAll)
+      most[i] = nTimes > most[i] ? nTimes : most[i];
+      if (!nTimes) {
+        most[i] = 0;
         break;
+      }
     }
-    isInput[i] |= inAll;
+    anyOnce |= most[i] == 1;
   }
+  // What has it twice is a square weight, where something has it once.
+  for (intptr_t i = 0; i < nArguments; ++i)
+    isInput[i] |= most[i] == 1 || (most[i] > 1 && !anyOnce);
 }
 
 //===----------------------------------------------------------------------===//
