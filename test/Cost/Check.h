@@ -2,6 +2,7 @@
 #ifndef SHARD_TEST_COST_CHECK_H
 #define SHARD_TEST_COST_CHECK_H
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,6 +21,12 @@ static inline void checkNear(double value, double expected, double tolerance, co
   char detail[64];
   snprintf(detail, sizeof(detail), "%.9g, expected %.9g", value, expected);
   check(fabs(value - expected) <= tolerance * fabs(expected), what, detail);
+}
+
+static inline void checkEqual(int64_t value, int64_t expected, const char *what) {
+  char detail[96];
+  snprintf(detail, sizeof(detail), "%" PRId64 ", expected %" PRId64, value, expected);
+  check(value == expected, what, detail);
 }
 
 #endif // SHARD_TEST_COST_CHECK_H

@@ -15,12 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void checkEqual(int64_t value, int64_t expected, const char *what) {
-  char detail[96];
-  snprintf(detail, sizeof(detail), "%" PRId64 ", expected %" PRId64, value, expected);
-  check(value == expected, what, detail);
-}
-
 /// The parts of a class's step are the whole step.
 static void checkParts(const ShardSimulation *s) {
   for (int32_t i = 0; i < s->nClasses; ++i) {

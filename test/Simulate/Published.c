@@ -183,12 +183,6 @@ static ShardSimulation *run(Schedule s, void (*order)(Schedule *, int), double m
 // Closed forms, without communication
 //===----------------------------------------------------------------------===//
 
-static void checkEqual(int64_t value, int64_t expected, const char *what) {
-  char detail[96];
-  snprintf(detail, sizeof(detail), "%" PRId64 ", expected %" PRId64, value, expected);
-  check(value == expected, what, detail);
-}
-
 static int64_t stepUs(Schedule s, void (*order)(Schedule *, int), int64_t *messages) {
   ShardSimulation *simulation = run(s, order, 0);
   int64_t ps = simulation->stepPs, n = 0;

@@ -13,12 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void checkEqual(int64_t value, int64_t expected, const char *what) {
-  char detail[96];
-  snprintf(detail, sizeof(detail), "%" PRId64 ", expected %" PRId64, value, expected);
-  check(value == expected, what, detail);
-}
-
 /// One node of four devices: 1 Tflop/s, 10 GB/s and 1 us to each other.
 static ShardCluster *nodeCluster(void) {
   return clusterOf(
